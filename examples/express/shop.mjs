@@ -27,7 +27,7 @@ app.post('/webhooks', express.raw({ type: 'application/json' }), ({ body, header
 
 app.get('/orders/:number', ({ params: { number } }, response) => response.json(orders.get(number)));
 
-// What is not known or not signed: the sender is told no more.
+// A wrong signature is 400, any other error 500, without details.
 app.use((error, request, response, next) => response.sendStatus(error.name === 'SignatureError' ? 400 : 500));
 
 const server = app.listen(Number(PORT), '127.0.0.1', () => console.log(`http://127.0.0.1:${server.address().port}`));

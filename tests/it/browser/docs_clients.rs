@@ -11,7 +11,7 @@ use std::process::Command;
 /// Names that the examples use for what an earlier call returned.
 const VARIABLES: [&str; 6] = ["invoice", "event", "customer", "deposit", "payout", "refund"];
 
-/// What a list returns in the programs. An example prints it.
+/// Item of every list in the programs. An example prints it.
 const ITEM: &str = r#""\"item\"\n""#;
 
 /// Stand-ins for the clients, which print each call as a JSON array, and programs that run all examples of a folder.

@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// What the tests share: a sandbox of their own, and checks that count failures. COFFER_AUTOLOAD names the autoloader of
+// Shared by the tests: a sandbox of their own, and checks that count failures. COFFER_AUTOLOAD names the autoloader of
 // the installed package, COFFER_BINARY the program.
 
 require getenv('COFFER_AUTOLOAD') ?: __DIR__ . '/../autoload.php';

@@ -119,7 +119,7 @@ class Stories(Case):
         self.shop.pay(code)
         new = self.sandbox_coin(self.shop, self.shop.invoice(code, 2))
         self.assertEqual((old["amount"], new["amount"]), ("20.00", "30.00"))
-        # Nobody can pay the old amount any more.
+        # The invoice of the old amount takes no payment any more.
         self.assertEqual(self.shop.invoice(code, 1)["status"], "cancelled")
         self.pays(new)
         self.assert_agree(code, "p", "confirmed", 2)

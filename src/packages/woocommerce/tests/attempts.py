@@ -32,7 +32,7 @@ def changed_price_is_another_attempt(shop: Shop) -> None:
     # The end of the older invoice is not that of the order.
     same(shop.coffer.invoice(first["id"])["status"], "cancelled")
     same(shop.order(order)["status"], "pending", "status")
-    # Where it could not be cancelled, its payment is not that of the order.
+    # If the cancellation failed, a payment of the old invoice does not pay the order.
     order, first = shop.begin("20.00")
     shop.order(order, total="25.00")
     shop.coffer.refuse_to_cancel(1)

@@ -47,7 +47,7 @@ def tests_the_connection(shop: Shop) -> None:
     shop.save(key="sk_test_mistaken_000")
     has(call_test(shop), "Coffer refused the key")
     shop.connect()
-    # Nobody else may.
+    # Other users may not.
     reader = Visitor()
     shop.sign_in(reader, "reader")
     for visitor in [reader, Visitor()]:

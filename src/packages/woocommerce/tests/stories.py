@@ -70,7 +70,7 @@ def over(shop: Shop) -> None:
     agree(shop, order, "processing")
     has(" ".join(shop.order(order)["notes"]), "with more than was due")
     has(shop.told(order), "more than was due. Ask us about the rest")
-    # What was too much is not a part of the order's price.
+    # The excess is no part of the order's price.
     refund = shop.coffer.refund(invoice, "20.00")
     agree(shop, order, "processing")
     same(shop.order(order)["refunds"], [], "refunds")

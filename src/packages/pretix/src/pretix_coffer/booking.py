@@ -180,7 +180,7 @@ def apply(provider, row, invoice):
         # A person has confirmed it, or the customer pays another attempt.
         pass
     elif status in MONEY:
-        # Nobody pays twice while this payment is pending.
+        # A pending payment keeps the customer from paying twice.
         if payment.state != PENDING and payment == order.payments.last():
             payment.state = PENDING
             payment.save(update_fields=["state"])
