@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use sha3::{Digest, Keccak256};
 use std::cell::Cell;
 use std::process::Command;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Address and private key of anvil's first default account, which holds 10 000 ETH.
 pub const ADDRESS: &str = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
@@ -36,11 +37,26 @@ impl Node {
         let process = Process::start(command.args(["--chain-id", &chain_id.to_string()]));
         let address = std::iter::repeat_with(|| process.read_line())
             .find_map(|line| line.strip_prefix("Listening on ").map(str::to_owned));
-        Some(Node {
+        let node = Node {
             _process: process,
             url: format!("http://{}", address.unwrap()),
             is_held: Cell::new(false),
-        })
+        };
+        node.synchronize_clock();
+        Some(node)
+    }
+
+    /// Sets the clock of the chain to the machine's clock. After a slow start, anvil's clock is a second behind.
+    #[track_caller]
+    fn synchronize_clock(&self) {
+        let seconds = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+        let mut set_times = std::iter::repeat_with(|| {
+            let now = seconds();
+            self.call_rpc("anvil_setTime", json!([now * 1000]));
+            now
+        });
+        // Anvil compares the time with its own in full seconds, so both have to be read within one second.
+        assert!(set_times.any(|now| now == seconds()));
     }
 
     /// Calls a JSON-RPC method and returns its result.
