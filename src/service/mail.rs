@@ -53,6 +53,13 @@ impl Service {
         self.mail.is_some()
     }
 
+    /// Returns `true` if a user wants messages that only a check finds: tasks, alarms, or the sales of each day.
+    pub fn is_mail_check_wanted(&self) -> Result<bool, Error> {
+        self.read(|db| {
+            Ok(mail_preferences::wants_alarms(db)? || mail_preferences::wants_summaries(db)?)
+        })
+    }
+
     /// Returns `true` if messages are queued about objects of this mode. In production, a test payment causes none.
     fn mails_about(&self, mode: Mode) -> bool {
         self.mail.is_some() && (mode.is_live() || self.kind == FileKind::Sandbox)

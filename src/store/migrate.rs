@@ -18,7 +18,7 @@ use rusqlite::ErrorCode;
 use rusqlite::config::DbConfig;
 
 /// Every migration, oldest first. The first one creates version 1.
-const MIGRATIONS: [&str; 39] = [
+const MIGRATIONS: [&str; 40] = [
     include_str!("../../sql/migrations/0001_initial.sql"),
     include_str!("../../sql/migrations/0002_out_and_operators.sql"),
     include_str!("../../sql/migrations/0003_repairs.sql"),
@@ -58,6 +58,7 @@ const MIGRATIONS: [&str; 39] = [
     include_str!("../../sql/migrations/0037_invoice_emails.sql"),
     include_str!("../../sql/migrations/0038_sales_by_hour.sql"),
     include_str!("../../sql/migrations/0039_mail.sql"),
+    include_str!("../../sql/migrations/0040_invoice_times.sql"),
 ];
 
 /// Version of the last migration that edits the text of the schema. An upgrade from an earlier version checks the

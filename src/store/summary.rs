@@ -28,10 +28,13 @@ values! {
             where account = :account and mode = :mode and status in ('created', 'awaiting_payment', 'detected') \
             group by status";
 
-    /// Returns the numbers of invoices that an account created since a time, by status. Leaves out statuses without
-    /// invoices.
-    pub fn recent_invoice_counts(db, account: i64, mode: Mode, since: Time) -> Vec<(status: InvoiceStatus, count: i64)> =
+    fn counts_after(db, account: i64, mode: Mode, after: i64) -> Vec<(status: InvoiceStatus, count: i64)> =
         file "sql/summary/recent_invoices.sql";
+
+    fn next_invoice(db, from: i64) -> Option<(seq: i64, created_at: Time)> =
+        "select seq, created_at from invoices where seq >= :from order by seq limit 1";
+
+    fn last_invoice(db) -> (seq: i64) = "select ifnull(max(seq), 0) as seq from invoices";
 
     /// Returns the sales of an account since a time, by currency and day. Each row has the currency, the day since
     /// 1970, the number of sales, and their sum. Leaves out days without sales.
@@ -73,6 +76,34 @@ values! {
     pub fn count_unmatched_payments(db, mode: Mode) -> (count: i64) =
         "select count(*) as count from unmatched_payments u cross join observations o \
             where o.seq = u.observation and u.resolved_at is null and o.mode = :mode";
+}
+
+/// Returns the numbers of invoices that an account created since a time, by status. Leaves out statuses without
+/// invoices.
+pub fn recent_invoice_counts(
+    db: &Reader<'_>,
+    account: i64,
+    mode: Mode,
+    since: Time,
+) -> Result<Vec<(InvoiceStatus, i64)>, StoreError> {
+    let after = last_invoice_before(db, since)?;
+    counts_after(db, account, mode, after)
+}
+
+/// Returns the `seq` of the newest invoice that was created before a time; 0 if there is none.
+///
+/// A binary search: newer invoices have a larger `seq`. An index of the times would be read here only, and cost every
+/// new invoice a write.
+fn last_invoice_before(db: &Reader<'_>, time: Time) -> Result<i64, StoreError> {
+    let (mut before, mut last) = (0, last_invoice(db)?);
+    while before < last {
+        let middle = before.midpoint(last).max(before.saturating_add(1));
+        match next_invoice(db, middle)? {
+            Some((seq, created_at)) if created_at < time => before = seq,
+            _ => last = middle.saturating_sub(1),
+        }
+    }
+    Ok(before)
 }
 
 /// Returns the numbers of open payouts or refunds, by status. With `account`, only those of this account. Leaves out

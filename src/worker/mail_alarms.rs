@@ -18,13 +18,13 @@ impl Worker for MailAlarmWorker {
     const NAME: &'static str = "mail alarms";
 
     async fn tick(&mut self, now: Time) -> Result<NextStep, Error> {
-        if !self.service.has_mail() {
-            return Ok(NextStep::Idle);
+        let (mut found, mut due) = (None, None);
+        if self.service.is_mail_check_wanted()? {
+            let read = run_read(&self.service, move |service| {
+                Ok((service.alarm_conditions(now)?, service.sales_to_sum_up(now)?))
+            });
+            (found, due) = read.await?;
         }
-        let read = run_read(&self.service, move |service| {
-            Ok((service.alarm_conditions(now)?, service.sales_to_sum_up(now)?))
-        });
-        let (found, due) = read.await?;
         self.service.update_alarms(found, now).await?;
         if let Some((day, sales)) = due {
             self.service.queue_summaries(day, sales, now).await?;

@@ -167,6 +167,27 @@ fn invoice_counts_follow_status_changes() {
 }
 
 #[test]
+fn recent_invoices_begin_exactly_30_days_ago() {
+    let mut interface = OperatorInterface::open();
+    for count in [3, 1, 4] {
+        for number in 0..count {
+            let made = json!({ "amount": "20.00", "currency": "EUR" });
+            let key = if number % 2 == 0 { TEST } else { LIVE };
+            interface.shop.post("/v1/invoices", Some(key), made.clone()).expect(201);
+            interface.shop.post("/v1/invoices", Some(TEST), made).expect(201);
+        }
+        interface.shop.advance("1s");
+    }
+    interface.shop.advance("29d");
+    for (step, recent) in [("86397s", 13), ("1s", 8), ("1s", 6), ("1s", 0)] {
+        interface.shop.advance(step);
+        interface.sign_in_again();
+        let recent: &[_] = if recent == 0 { &[] } else { &[("expired", recent)] };
+        interface.assert_invoice_counts(&[], recent);
+    }
+}
+
+#[test]
 fn payouts_and_refunds_are_counted_until_final() {
     let interface = OperatorInterface::open();
     let invoice = interface.shop.fund_balance(LIVE, "900.00", "EUR");
