@@ -121,7 +121,7 @@ async function onAChain(page, address) {
   assert.equal(await page.getByRole('link', { name: 'open it in a wallet' }).getAttribute('href'), paymentUri);
   await page.getByRole('button', { name: 'Copy the payment link' }).waitFor();
   await checkPageInAllModes(page, 'payout-to-send');
-  await page.unroute(/\/payouts\/[0-9a-f-]{36}\?/);
+  await page.unrouteAll({ behavior: 'wait' });
 }
 
 test('payout changed by another user is shown as it is', async () => {
@@ -205,7 +205,7 @@ async function arrivalsAreDecided(page) {
   const end = { review: 'r-1', reason: 'Looked at' };
   assert.deepEqual(sent, [{ action: 'pay', txid }, { action: 'dismiss', txid }, { action: 'resolve', ...end },
     { action: 'adjust', ...end }]);
-  await page.unroute(/\/payouts\/[0-9a-f-]{36}/);
+  await page.unrouteAll({ behavior: 'wait' });
   await page.reload();
   await page.getByRole('button', { name: 'Enter transaction…' }).waitFor();
 }
@@ -232,7 +232,7 @@ async function isInsistedOn(page, [name, param, status, label]) {
   await dialog.getByRole('button', { name, exact: true }).click();
   await dialog.waitFor({ state: 'detached' });
   assert.deepEqual(sent.map((body) => body[param] === true), [false, true]);
-  await page.unroute(/\/payouts\/[0-9a-f-]{36}$/);
+  await page.unrouteAll({ behavior: 'wait' });
 }
 
 test('unmatched payment is assigned, dismissed and undone', async () => {
