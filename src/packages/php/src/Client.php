@@ -339,10 +339,10 @@ final class Client
     /** @return array<string, mixed> */
     private static function object(mixed $answer, string $call): array
     {
-        if (is_array($answer)) {
+        if (is_array($answer) && !array_is_list($answer)) {
             return $answer;
         }
-        throw new NoAnswerError("$call: the answer is not JSON. Is the url that of Coffer?");
+        throw new NoAnswerError("$call: the answer is no JSON object. Is the url that of Coffer?");
     }
 
     /**
@@ -355,7 +355,12 @@ final class Client
     {
         do {
             $page = $this->get($path, $query);
-            foreach ($page['data'] ?? [] as $item) {
+            $items = $page['data'] ?? null;
+            if (!is_array($items) || !array_is_list($items)) {
+                throw new NoAnswerError("GET $path: the answer has no data. Is the url that of Coffer?");
+            }
+            // Not `yield from`, which would give each page the same keys.
+            foreach ($items as $item) {
                 yield $item;
             }
             $before = $page['nextBefore'] ?? null;

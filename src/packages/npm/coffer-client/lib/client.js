@@ -105,8 +105,8 @@ class Client {
   /** @param {string} method @param {string} path @param {Sent} [options] */
   async #object(method, path, options) {
     const answer = await this.send(method, path, options);
-    if (answer !== null && typeof answer === 'object') return answer;
-    throw new NoAnswerError(`${method} ${path}: the answer is not JSON. Is the url that of Coffer?`);
+    if (answer !== null && typeof answer === 'object' && !Array.isArray(answer)) return answer;
+    throw new NoAnswerError(`${method} ${path}: the answer is no JSON object. Is the url that of Coffer?`);
   }
 
   /**
@@ -119,6 +119,9 @@ class Client {
   async* #pages(path, query = {}) {
     for (let before; ;) {
       const page = await this.#get(path, { query: { ...query, ...(before === undefined ? {} : { before }) } });
+      if (!Array.isArray(page.data)) {
+        throw new NoAnswerError(`GET ${path}: the answer has no data. Is the url that of Coffer?`);
+      }
       yield* page.data;
       // The same page must not come again and again.
       if (page.hasMore !== true || [null, undefined, before].includes(page.nextBefore)) return;

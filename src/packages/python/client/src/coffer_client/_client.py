@@ -276,9 +276,11 @@ class Client:
         while True:
             page = self._call("GET", path, query=query)
             yield from page["data"]
-            query["before"] = page.get("nextBefore")
-            if not page.get("hasMore") or query["before"] is None:
+            before = page.get("nextBefore")
+            # The same page must not come again and again.
+            if page.get("hasMore") is not True or before in (None, query.get("before")):
                 return
+            query["before"] = before
 
 
 def _refusal(call: str, answer: http.client.HTTPResponse, content: bytes) -> ApiError:
