@@ -1,7 +1,7 @@
 //! A local Ethereum node (anvil) on a private chain.
 
 use super::process::Process;
-use super::{agent, send, tools};
+use super::{agent, polling, send, tools};
 use serde_json::{Value, json};
 use sha3::{Digest, Keccak256};
 use std::cell::Cell;
@@ -81,10 +81,13 @@ impl Node {
     /// Waits for the receipt of a transaction.
     #[track_caller]
     pub fn wait_for_receipt(&self, txid: &Value) -> Value {
-        let mut asked =
-            std::iter::repeat_with(|| self.call_rpc("eth_getTransactionReceipt", json!([txid])));
-        let receipt = asked.by_ref().take(10_000).find(|receipt| !receipt.is_null());
-        receipt.unwrap()
+        let mut receipt = Value::Null;
+        let is_there = polling::wait_until(|| {
+            receipt = self.call_rpc("eth_getTransactionReceipt", json!([txid]));
+            !receipt.is_null()
+        });
+        assert!(is_there, "{txid} was not mined");
+        receipt
     }
 
     /// Waits for the receipt of a transaction and asserts that the transaction succeeded.
