@@ -46,7 +46,7 @@ impl Node {
         Some(node)
     }
 
-    /// Sets the clock of the chain to the machine's clock. After a slow start, anvil's clock is a second behind.
+    /// Sets the clock of the chain to the machine's clock. After a slow start, anvil's clock can be a second behind.
     #[track_caller]
     fn synchronize_clock(&self) {
         let seconds = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();

@@ -342,7 +342,7 @@ final class Client
         if (is_array($answer) && !array_is_list($answer)) {
             return $answer;
         }
-        throw new NoAnswerError("$call: the answer is no JSON object. Is the url that of Coffer?");
+        throw new NoAnswerError("$call: the answer is not a JSON object. Is the url that of Coffer?");
     }
 
     /**

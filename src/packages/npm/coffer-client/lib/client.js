@@ -106,7 +106,7 @@ class Client {
   async #object(method, path, options) {
     const answer = await this.send(method, path, options);
     if (answer !== null && typeof answer === 'object' && !Array.isArray(answer)) return answer;
-    throw new NoAnswerError(`${method} ${path}: the answer is no JSON object. Is the url that of Coffer?`);
+    throw new NoAnswerError(`${method} ${path}: the answer is not a JSON object. Is the url that of Coffer?`);
   }
 
   /**
