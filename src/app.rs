@@ -96,7 +96,7 @@ pub struct Config {
     pub nodes: FollowedNodeUrls,
     /// Source of the time. A sandbox uses the system clock.
     pub time: TimeSource,
-    /// Function that receives the progress of a migration from an older file format.
+    /// Function that receives the progress of an upgrade of the file.
     pub tell: fn(Progress<'_>),
 }
 

@@ -26,9 +26,9 @@
 //! | `build` | the build script: compresses the files for browsers, and turns guides into pages | |
 //! | `packages` | the folder `src/packages`: packages besides the crate, for Debian, npm and Python | |
 //!
-//! A short SQL statement is in the module of its table. A long statement is a file, `sql/<module>/<verb>.sql`. The
-//! files in `sql/migrations` create the schema, and `sql/template.db` is the result of all migrations. `tests/it` tests
-//! the real server from outside, and `tests/browser` tests its pages. `tests/golden` contains expected documents and
+//! A short SQL statement is in the module of its table. A long statement is a file, `sql/<module>/<verb>.sql`.
+//! `sql/schema.sql` creates the schema, and `sql/template.db` is a new file with it. `tests/it` tests the real server
+//! from outside, and `tests/browser` tests its pages. `tests/golden` contains expected documents and
 //! responses, and `tests/tidy` checks the rules of the source tree. `src/web/guides` contains the guides, and
 //! `examples` contains projects that users can copy and run.
 //!
@@ -88,8 +88,8 @@
 //!   payments back to seen, and `service::intake::payment` (`book_change`) reverses their bookings.
 //! - A field of a resource, for example of an endpoint: its view in [`domain::render::endpoints`], its inputs in
 //!   `api::operator::endpoints`, its column in [`store::endpoints`]. The compiler names the other places once the
-//!   struct has the field. A column needs a migration in `sql/migrations`, which `store::migrate` lists. Remake
-//!   `sql/template.db` and `tests/golden` by `COFFER_BLESS=1 cargo test`.
+//!   struct has the field. A column is added in `sql/schema.sql`, and after the first release by a migration that
+//!   `store::migrate` lists. Remake `sql/template.db` and `tests/golden` by `COFFER_BLESS=1 cargo test`.
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::float_arithmetic)]
 

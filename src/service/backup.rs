@@ -11,7 +11,7 @@ use crate::domain::progress::ProgressSink;
 use crate::domain::time::Time;
 use crate::store::audit_log::NewAuditEntry;
 use crate::store::backup::{CopyChanges, NextIndex, copy};
-use crate::store::{chain_nodes, history};
+use crate::store::{chain_nodes, history, refuse_unreleased_file};
 use std::path::Path;
 
 /// Audit log actor for a restore.
@@ -71,7 +71,7 @@ pub fn backup(
     replace: bool,
     tell: &mut ProgressSink<'_>,
 ) -> Result<BackupOutcome, Error> {
-    check_destination(to, replace)?;
+    check_paths(from, to, replace)?;
     let copy = copy(from, to, tell)?;
     copy.check_may_replace()?;
     let mut findings = Vec::new();
@@ -101,9 +101,7 @@ pub fn restore(
     tell: &mut ProgressSink<'_>,
     report: &mut dyn FnMut(audit::AuditFinding),
 ) -> Result<RestoreOutcome, Error> {
-    if !wanted.dry_run {
-        check_destination(wanted.to, wanted.replace)?;
-    }
+    check_paths(wanted.from, wanted.to, wanted.replace || wanted.dry_run)?;
     let copy = copy(wanted.from, wanted.to, tell)?;
     copy.check_may_replace()?;
     copy.bring_up_to_date(tell)?;
@@ -137,8 +135,11 @@ pub fn restore(
     Ok(RestoreOutcome { copy_changes: held, gap_limits })
 }
 
-/// Returns an error if the file exists and must not be replaced.
-fn check_destination(to: &Path, replace: bool) -> Result<(), Error> {
+/// Returns an error if one of the files is from before the first release, or if the destination exists and must not
+/// be replaced.
+fn check_paths(from: &Path, to: &Path, replace: bool) -> Result<(), Error> {
+    refuse_unreleased_file(from)?;
+    refuse_unreleased_file(to)?;
     if to.exists() && !replace {
         let message = format!("{} exists already; --force replaces it", to.display());
         return Err(Error::Failed(message));

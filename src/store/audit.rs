@@ -9,8 +9,9 @@ pub mod noted;
 use super::identity::schema_differences;
 pub use super::integrity::AuditFinding;
 use super::integrity::{FOREIGN_KEYS, INTEGRITY, Violation};
+use super::migrate::MIGRATIONS;
 use super::statement::{Query, rows, values};
-use super::{Reader, StoreError, migrate};
+use super::{Reader, StoreError};
 use crate::domain::money::{Bps, Cents};
 use crate::domain::progress::{Progress, ProgressSink, to_count};
 use crate::domain::time::Time;
@@ -148,7 +149,7 @@ pub fn check_rows(
 ) -> Result<(), StoreError> {
     let [_, _, of_rows @ ..] = CHECKS;
     run_checks(db, &of_rows, report, tell)?;
-    schema_differences(db.conn, migrate::NEWEST)?.into_iter().for_each(report);
+    schema_differences(db.conn, MIGRATIONS.newest())?.into_iter().for_each(report);
     Ok(())
 }
 

@@ -11,13 +11,16 @@ pub use hold::{CopyChanges, NextIndex, WalletIndexChange};
 pub use replaced::LaterTransfer;
 
 use super::connection::configure;
-use super::identity::{FileIdentity, identify, schema_differences};
+use super::identity::{
+    FileIdentity, identify, refuse_unreleased_file, schema_differences, unreleased_error,
+};
 use super::lock::{LOCK, Lock};
+use super::migrate::MIGRATIONS;
 use super::open::open_unshared;
 use super::paths::{is_reserved_name, resolve_links, sync_folder, with_suffix};
 use super::source::SourceFile;
 use super::statement::commands;
-use super::{FileKind, Reader, StoreError, migrate, room};
+use super::{FileKind, Reader, StoreError, room};
 use crate::domain::progress::{ProgressSink, ignore_progress};
 use crate::domain::time::Time;
 use rusqlite::backup::StepResult;
@@ -66,6 +69,7 @@ pub fn copy(from: &Path, to: &Path, tell: &mut ProgressSink<'_>) -> Result<Backu
     let source = SourceFile::open(from, tell)?;
     // The target of a symbolic link is replaced, not the link.
     let to = resolve_links(to);
+    refuse_unreleased_file(&to)?;
     if is_reserved_name(&to) {
         let message = format!(
             "{} has a name that is kept for files beside a database: give the copy another one",
@@ -131,6 +135,7 @@ impl BackupCopy {
             Ok(FileIdentity::Foreign) => {
                 refused("is a database of another program: it is not replaced")
             }
+            Ok(FileIdentity::Unreleased) => Err(unreleased_error(&self.to)),
             Ok(FileIdentity::Ours(_, Some(there)))
                 if self.kind.is_some_and(|kind| kind != there) =>
             {
@@ -155,7 +160,7 @@ impl BackupCopy {
             let message = format!("the copy has a schema of its own: {first}");
             return Err(StoreError::Failed(message));
         }
-        migrate::migrate(&mut conn, tell).map_err(|error| self.explain_disk_full(error))?;
+        MIGRATIONS.run(&mut conn, tell).map_err(|error| self.explain_disk_full(error))?;
         Ok(conn.close().map_err(|(_, error)| error)?)
     }
 

@@ -63,7 +63,7 @@ pub(super) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use crate::domain::progress::ignore_progress;
-    use crate::store::migrate;
+    use crate::store::migrate::MIGRATIONS;
     use crate::store::statement::values;
     use rusqlite::Connection;
 
@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn views_of_a_connection_are_those_of_the_file() {
         let mut conn = Connection::open_in_memory().unwrap();
-        migrate::migrate(&mut conn, &mut ignore_progress).unwrap();
+        MIGRATIONS.run(&mut conn, &mut ignore_progress).unwrap();
         let of_file = VIEWS_OF_FILE.all_on_conn(&conn, &[]).unwrap();
         assert_eq!(of_file.len(), 3);
         assert_eq!(VIEWS_OF_CONNECTION.all_on_conn(&conn, &[]).unwrap(), of_file);

@@ -3,8 +3,9 @@
 //! Invariant: a check only reads, and each problem comes with a fix.
 
 use super::identity::schema_differences;
+use super::migrate::{MIGRATIONS, template};
 use super::statement::{Query, rows};
-use super::{Reader, StoreError, migrate};
+use super::{Reader, StoreError};
 use crate::domain::progress::to_count;
 use crate::domain::time::Time;
 use rusqlite::named_params;
@@ -57,7 +58,7 @@ rows! {
     fn read_usage(used_bytes: i64, free_bytes: i64, events: i64, first_event_at, recent_events: i64) -> FileUsage {
         let count = |count: i64| u64::try_from(count).unwrap_or_default();
         Ok(FileUsage {
-            grown_bytes: count(used_bytes).saturating_sub(to_count(migrate::template().len())),
+            grown_bytes: count(used_bytes).saturating_sub(to_count(template().len())),
             free_bytes: count(free_bytes),
             events: count(events),
             recent_events: count(recent_events),
@@ -100,7 +101,7 @@ pub fn run_checks(
         };
         found.push((about, complaints));
     }
-    let strangers = schema_differences(db.conn, migrate::NEWEST)?.into_iter();
+    let strangers = schema_differences(db.conn, MIGRATIONS.newest())?.into_iter();
     let complaints = strangers.map(|finding| FileProblem {
         about: format!("{} is {}", finding.about, finding.is),
         mend: "find out who changed it, then restore a backup or make it as in a new file"

@@ -3,12 +3,10 @@
 //! Invariant: the transaction that inserts a row also reads the previous row, because another process may have
 //! written it.
 
-use super::statement::{Params, Statement, commands, rows, values};
+use super::statement::{Params, Statement, rows, values};
 use super::{Reader, StoreError};
 use crate::domain::export::Cell;
-use crate::domain::history::{
-    ChainedLog, HashLink, HashedFields, HashedValue, InitialRowsHasher, LogHead,
-};
+use crate::domain::history::{ChainedLog, HashLink, HashedFields, HashedValue, LogHead};
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, named_params};
 
@@ -27,10 +25,6 @@ values! {
     LAST_OF_AUDIT_LOG(seq: i64, link: Option<HashLink>) = "select seq, link from audit_log order by seq desc limit 1";
     START(last_seq: i64, link: HashLink) = "select last_seq, link from history_starts where log = :log";
     IS_CHAINED(found: bool) = "select exists (select 1 from pragma_table_info('ledger') where name = 'link') as found";
-}
-
-commands! {
-    BEGIN = "insert into history_starts (log, last_seq, link) values (:log, :last_seq, :link)";
 }
 
 /// Creates a row of the ledger or the audit log. The hash of the row covers `seq`, then `fields`.
@@ -151,23 +145,6 @@ pub fn each_row(
         ChainedLog::Ledger => LEDGER.each(db, &[], each),
         ChainedLog::AuditLog => AUDIT_LOG.each(db, &[], each),
     }
-}
-
-/// Starts the hash chains of an older file. The first link covers the existing rows.
-pub(super) fn start_hash_chains(conn: &Connection) -> Result<(), StoreError> {
-    for &log in ChainedLog::ALL {
-        let (mut start, mut last) = (InitialRowsHasher::new(log), 0);
-        each_row(&Reader::new(conn), log, |row| {
-            start.add(&row.form);
-            last = row.seq;
-        })?;
-        if last > 0 {
-            let link = start.into_link();
-            let params = named_params! { ":log": log, ":last_seq": last, ":link": link };
-            BEGIN.execute(conn, params)?;
-        }
-    }
-    Ok(())
 }
 
 /// Converts a value of SQLite to the form in which it is hashed.

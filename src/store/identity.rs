@@ -2,15 +2,22 @@
 //!
 //! Invariant: identifying a file writes nothing.
 
+use super::connection::READ_ONLY;
 use super::integrity::AuditFinding;
+use super::migrate::{APPLICATION_ID, MIGRATIONS, Migrations};
+use super::paths::{resolve_links, with_suffix};
 use super::statement::values;
-use super::{FileKind, StoreError, migrate};
-use rusqlite::{Connection, named_params};
+use super::{FileKind, StoreError};
+use rusqlite::{Connection, OpenFlags, named_params};
 use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Application id in the header of every file since version 3: the letters "Coff".
-const APPLICATION_ID: i64 = 0x436f_6666;
+/// Application id of files from before the first release.
+const UNRELEASED_ID: i32 = i32::from_be_bytes(*b"Coff");
+/// Last commit that reads files from before the first release.
+const UNRELEASED_COMMIT: &str = "dd82ed7e";
 
 values! {
     COUNT_OBJECTS(count: i64) = "select count(*) as count from sqlite_schema";
@@ -29,6 +36,8 @@ pub(super) enum FileIdentity {
     Empty,
     /// A database of another program.
     Foreign,
+    /// A file of Coffer from before the first release.
+    Unreleased,
     /// A file of Coffer: its version, and its kind. The kind is `None` for a new file without a row in `file`.
     Ours(usize, Option<FileKind>),
 }
@@ -38,24 +47,75 @@ pub(super) enum FileIdentity {
 /// # Errors
 /// The error of SQLite if the file cannot be read, or is no database.
 pub(super) fn identify(conn: &Connection) -> rusqlite::Result<FileIdentity> {
-    let application =
-        conn.pragma_query_value(None, "application_id", |row| row.get::<_, i64>("application_id"))?;
     let version =
         conn.pragma_query_value(None, "user_version", |row| row.get::<_, i64>("user_version"))?;
     let version = usize::try_from(version).unwrap_or_default();
-    let is_ours = match application {
-        APPLICATION_ID => true,
-        0 if version == 0 && COUNT_OBJECTS.first_on_conn(conn, &[])? == Some(0) => {
-            return Ok(FileIdentity::Empty);
+    match application_id(conn)? {
+        APPLICATION_ID if version > 0 => {
+            Ok(FileIdentity::Ours(version, KIND.first_on_conn(conn, &[])?))
         }
-        // Files of versions 1 and 2 have no application id. They are recognized by the columns of the table `file`.
-        0 => COUNT_COLUMNS.first_on_conn(conn, &[])? == Some(2),
-        _ => false,
-    };
-    if !is_ours || version == 0 {
-        return Ok(FileIdentity::Foreign);
+        UNRELEASED_ID => Ok(FileIdentity::Unreleased),
+        0 if version == 0 && COUNT_OBJECTS.first_on_conn(conn, &[])? == Some(0) => {
+            Ok(FileIdentity::Empty)
+        }
+        // The first two versions had no application id. They are recognized by the columns of the table `file`.
+        0 if version > 0 && COUNT_COLUMNS.first_on_conn(conn, &[])? == Some(2) => {
+            Ok(FileIdentity::Unreleased)
+        }
+        _ => Ok(FileIdentity::Foreign),
     }
-    Ok(FileIdentity::Ours(version, KIND.first_on_conn(conn, &[])?))
+}
+
+fn application_id(conn: &Connection) -> rusqlite::Result<i32> {
+    conn.pragma_query_value(None, "application_id", |row| row.get("application_id"))
+}
+
+/// Fails if a file is from before the first release. Neither writes the file nor creates files beside it, so it must
+/// run before any connection that may do so. Every other problem of the file is left to that connection.
+pub fn refuse_unreleased_file(path: &Path) -> Result<(), StoreError> {
+    // Opening a pipe would wait for its writer.
+    if !std::fs::metadata(path).is_ok_and(|found| found.is_file()) {
+        return Ok(());
+    }
+    let real = resolve_links(path);
+    let has_log = || std::fs::metadata(with_suffix(&real, "-wal")).is_ok_and(|log| log.len() > 0);
+    let is_unreleased = match find_unreleased(&real, "immutable=1") {
+        Ok(Some(found)) => found,
+        // `immutable` ignores the log. If the server that created the file was killed before its first checkpoint, only
+        // the log has the tables and the application id.
+        Ok(None) | Err(_) => {
+            has_log() && matches!(find_unreleased(&real, "readonly_shm=1"), Ok(Some(true)))
+        }
+    };
+    if is_unreleased { Err(unreleased_error(path)) } else { Ok(()) }
+}
+
+/// Returns whether a file of Coffer is from before the first release; `None` for any other file. Reads the file by a
+/// read-only connection with this URI parameter.
+fn find_unreleased(path: &Path, parameter: &str) -> rusqlite::Result<Option<bool>> {
+    let mut uri = "file:".to_owned();
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'/' => uri.push('/'),
+            // Writing to a text does not fail.
+            byte => drop(write!(uri, "%{byte:02x}")),
+        }
+    }
+    let flags = READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    let conn = Connection::open_with_flags(format!("{uri}?{parameter}"), flags)?;
+    if application_id(&conn)? == APPLICATION_ID {
+        return Ok(Some(false));
+    }
+    Ok((identify(&conn)? == FileIdentity::Unreleased).then_some(true))
+}
+
+/// Returns the error for a file from before the first release.
+pub(super) fn unreleased_error(path: &Path) -> StoreError {
+    StoreError::Failed(format!(
+        "{} is a file from before the first release of Coffer: open it with commit {UNRELEASED_COMMIT}, the last one \
+         that reads it, or name another file",
+        path.display()
+    ))
 }
 
 /// Returns the version and the kind of a file if this program can read it.
@@ -65,20 +125,22 @@ pub(super) fn identify(conn: &Connection) -> rusqlite::Result<FileIdentity> {
 pub(super) fn require_coffer_file(
     identity: FileIdentity,
     path: &Path,
+    migrations: Migrations,
 ) -> Result<(usize, Option<FileKind>), StoreError> {
     let refused = |why: &str| Err(StoreError::Failed(format!("{} {why}", path.display())));
     match identity {
         FileIdentity::Empty => refused("is empty, which no file of coffer's is"),
         FileIdentity::Foreign => refused("is a database of another program"),
+        FileIdentity::Unreleased => Err(unreleased_error(path)),
         FileIdentity::Ours(version, kind) => {
-            migrate::require_known_version(version).map(|()| (version, kind))
+            migrations.require_known(version).map(|()| (version, kind))
         }
     }
 }
 
 /// Objects of a schema, by type and name. Each value has the table, the SQL text, and whether the object has its own
 /// pages.
-type SchemaObjects = BTreeMap<(String, String), (String, String, bool)>;
+pub(super) type SchemaObjects = BTreeMap<(String, String), (String, String, bool)>;
 
 /// Returns the differences between the schema of a file and that of a new file of the same version.
 ///
@@ -88,7 +150,7 @@ pub(super) fn schema_differences(
     version: usize,
 ) -> Result<Vec<AuditFinding>, StoreError> {
     let fresh = Connection::open_in_memory()?;
-    migrate::create_schema(&fresh, version)?;
+    MIGRATIONS.create(&fresh, version)?;
     let (mut right, found) = (schema_objects(&fresh)?, schema_objects(conn)?);
     let mut findings = Vec::new();
     let mut find = |(kind, name): &(String, String), is: &str, should: &str| {
@@ -127,7 +189,7 @@ fn is_sqlite_or_litestream_object(
     Ok(count == Some(0))
 }
 
-fn schema_objects(conn: &Connection) -> Result<SchemaObjects, StoreError> {
+pub(super) fn schema_objects(conn: &Connection) -> Result<SchemaObjects, StoreError> {
     let found = OBJECTS.all_on_conn(conn, &[])?.into_iter();
     let objects =
         found.map(|(kind, name, table, sql, has_pages)| ((kind, name), (table, sql, has_pages)));

@@ -94,6 +94,7 @@ mod writer;
 
 pub use error::StoreError;
 pub use health::WriteRefusal;
+pub use identity::refuse_unreleased_file;
 pub use open::{Durability, FileKind, StoreOptions, read_only};
 pub use page::PageBounds;
 pub use same_file::ReopenableFile;

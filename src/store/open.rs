@@ -4,13 +4,14 @@
 
 use super::connection::{WRITER_BUSY, configure, open_reader, open_writer};
 use super::health::{Health, WriteRefusal};
-use super::identity::{FileIdentity, identify, require_coffer_file};
+use super::identity::{FileIdentity, identify, refuse_unreleased_file, require_coffer_file};
 use super::lock::{FilePlace, Lock};
+use super::migrate::{MIGRATIONS, Migrations, template};
 use super::paths::{create_private, sync_folder, with_suffix};
 use super::readers::Readers;
 use super::row::enum_as_text;
 use super::writer::{LOG_BYTES_MAX, OpenFile, Writer};
-use super::{OnCommit, Reader, Store, StoreError, StoreState, lock_holder, migrate, room};
+use super::{OnCommit, Reader, Store, StoreError, StoreState, lock_holder, room};
 use crate::domain::progress::{Progress, ignore_progress, to_count};
 use crate::domain::text_enum::text_enum;
 use rusqlite::Connection;
@@ -72,10 +73,20 @@ impl Store {
     /// [`StoreError`] with a message for the operator: the file does not exist, is in use by another server, or is
     /// newer than this program.
     pub fn open(opening: &StoreOptions, on_commit: OnCommit) -> Result<Store, StoreError> {
+        Store::open_with(opening, MIGRATIONS, on_commit)
+    }
+
+    /// Opens a file like [`Store::open`], and upgrades it with these migrations.
+    pub(super) fn open_with(
+        opening: &StoreOptions,
+        migrations: Migrations,
+        on_commit: OnCommit,
+    ) -> Result<Store, StoreError> {
         if rusqlite::version_number() < SQLITE_MIN {
             return Err(StoreError::Failed(format!("SQLite {} is too old", rusqlite::version())));
         }
         let path = &opening.path;
+        refuse_unreleased_file(path)?;
         let held = opening.exclusive.then(|| Lock::exclusive(path));
         let held = held.transpose()?;
         if !path.exists() {
@@ -93,7 +104,7 @@ impl Store {
             None => Lock::shared(path)?,
         };
         let mut conn = open_writer(path)?;
-        bring_up_to_date(&mut conn, opening)?;
+        bring_up_to_date(&mut conn, opening, migrations)?;
         // The writer checkpoints by itself, because SQLite hides errors of automatic checkpoints. A command that runs
         // while a server runs leaves checkpoints to the server, which knows whether its disk has failed.
         conn.pragma_update(None, "wal_autocheckpoint", 0)?;
@@ -117,8 +128,12 @@ impl Store {
 }
 
 /// Checks a file and upgrades it. A server first waits until no other program has locked the file.
-fn bring_up_to_date(conn: &mut Connection, opening: &StoreOptions) -> Result<(), StoreError> {
-    let (version, is_empty) = check_may_open(conn, opening)?;
+fn bring_up_to_date(
+    conn: &mut Connection,
+    opening: &StoreOptions,
+    migrations: Migrations,
+) -> Result<(), StoreError> {
+    let (version, is_empty) = check_may_open(conn, opening, migrations)?;
     if opening.exclusive {
         lock_holder::wait_until_unlocked(conn, &opening.path, opening.tell)?;
     }
@@ -131,26 +146,35 @@ fn bring_up_to_date(conn: &mut Connection, opening: &StoreOptions) -> Result<(),
     if is_empty {
         conn.pragma_update(None, "journal_mode", "wal")?;
     }
-    if !opening.exclusive && version != migrate::NEWEST {
+    if !opening.exclusive && version != migrations.newest() {
         // While a server of an older version runs, its tables must not change.
         let mut alone = Lock::exclusive(&opening.path)?;
         alone.lock_file()?;
-        upgrade(conn, opening)
+        upgrade(conn, opening, migrations)
     } else {
-        upgrade(conn, opening)
+        upgrade(conn, opening, migrations)
     }
 }
 
 /// Runs the missing migrations. The error of a full disk names the disk.
-fn upgrade(conn: &mut Connection, opening: &StoreOptions) -> Result<(), StoreError> {
+fn upgrade(
+    conn: &mut Connection,
+    opening: &StoreOptions,
+    migrations: Migrations,
+) -> Result<(), StoreError> {
     let path = &opening.path;
-    migrate::migrate(conn, &mut { opening.tell })
+    migrations
+        .run(conn, &mut { opening.tell })
         .map_err(|error| room::explain_disk_full(error, path, path, &with_suffix(path, "-wal")))
 }
 
 /// Checks that a file may be opened, before anything is written. Returns the version of the file, and whether it is
 /// empty.
-fn check_may_open(conn: &Connection, opening: &StoreOptions) -> Result<(usize, bool), StoreError> {
+fn check_may_open(
+    conn: &Connection,
+    opening: &StoreOptions,
+    migrations: Migrations,
+) -> Result<(usize, bool), StoreError> {
     let path = &opening.path;
     let identity = identify(conn);
     let identity = identity.map_err(|error| {
@@ -167,7 +191,7 @@ fn check_may_open(conn: &Connection, opening: &StoreOptions) -> Result<(usize, b
     {
         return Ok((0, true));
     }
-    let (version, made_by) = require_coffer_file(identity, path)?;
+    let (version, made_by) = require_coffer_file(identity, path, migrations)?;
     let (Some(made_by), Some(kind)) = (made_by, opening.kind) else {
         return Ok((version, false));
     };
@@ -207,9 +231,10 @@ fn open_to_read(path: &Path) -> Result<(Lock, Connection), StoreError> {
         let message = format!("{} does not exist", path.display());
         return Err(StoreError::Failed(message));
     }
+    refuse_unreleased_file(path)?;
     let lock = Lock::shared(path)?;
     let conn = open_reader(path)?;
-    migrate::require_newest_version(&conn)?;
+    MIGRATIONS.require_newest(&conn)?;
     conn.execute_batch("begin")?;
     Ok((lock, conn))
 }
@@ -246,9 +271,7 @@ fn create_file(opening: &StoreOptions) -> Result<(), StoreError> {
 /// Creates a file from the template. Returns `false` if another process has created it first.
 fn create_from_template(path: &Path, durability: Durability) -> Result<bool, StoreError> {
     let failed = |error: std::io::Error| match error.kind() {
-        ErrorKind::StorageFull => {
-            room::disk_full_error(path, to_count(migrate::template().len()), 0)
-        }
+        ErrorKind::StorageFull => room::disk_full_error(path, to_count(template().len()), 0),
         _ => StoreError::Failed(format!("{}: {error}", path.display())),
     };
     let (file, temporary) = create_temporary(path).map_err(failed)?;
@@ -277,7 +300,7 @@ fn write_and_link(
     path: &Path,
     durability: Durability,
 ) -> std::io::Result<bool> {
-    file.write_all(&migrate::template())?;
+    file.write_all(&template())?;
     if durability == Durability::Full {
         file.sync_all()?;
     }
@@ -299,6 +322,6 @@ pub(super) fn open_unshared(path: &Path) -> Result<Connection, StoreError> {
     let mut conn = Connection::open(path)?;
     configure(&conn)?;
     conn.pragma_update(None, "foreign_keys", true)?;
-    migrate::migrate(&mut conn, &mut ignore_progress)?;
+    MIGRATIONS.run(&mut conn, &mut ignore_progress)?;
     Ok(conn)
 }

@@ -6,11 +6,12 @@
 
 use super::FileKind;
 use super::connection::{configure, create_views};
-use super::identity::{identify, require_coffer_file};
+use super::identity::{identify, refuse_unreleased_file, require_coffer_file};
 use super::left_behind;
 use super::lock::Lock;
+use super::migrate::{MIGRATIONS, Migrations};
 use super::paths::{create_private, with_suffix};
-use super::{Reader, StoreError, migrate, room};
+use super::{Reader, StoreError, room};
 use crate::domain::id;
 use crate::domain::progress::{Progress, ProgressSink, to_count};
 use crate::domain::time::Time;
@@ -27,6 +28,7 @@ pub(super) struct SourceFile {
     pub(super) conn: Connection,
     pub(super) version: usize,
     pub(super) kind: Option<FileKind>,
+    migrations: Migrations,
     _lock: Option<Lock>,
     _folder: Option<CopyFolder>,
 }
@@ -111,10 +113,20 @@ impl SourceFile {
     /// [`StoreError`] with a message for the operator: the file does not exist, belongs to another program, or is
     /// newer than this program.
     pub(super) fn open(path: &Path, tell: &mut ProgressSink<'_>) -> Result<SourceFile, StoreError> {
+        SourceFile::open_with(path, MIGRATIONS, tell)
+    }
+
+    /// Opens a file like [`SourceFile::open`], for an upgrade with these migrations.
+    pub(super) fn open_with(
+        path: &Path,
+        migrations: Migrations,
+        tell: &mut ProgressSink<'_>,
+    ) -> Result<SourceFile, StoreError> {
         if !path.exists() {
             let message = format!("{} does not exist", path.display());
             return Err(StoreError::Failed(message));
         }
+        refuse_unreleased_file(path)?;
         let lock = Lock::shared(path)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let opened = Connection::open_with_flags(path, flags).and_then(|conn| {
@@ -124,10 +136,10 @@ impl SourceFile {
             Ok(conn)
         });
         match opened {
-            Ok(conn) => SourceFile::from_connection(conn, path, Some(lock), None),
+            Ok(conn) => SourceFile::from_connection(conn, path, migrations, Some(lock), None),
             // While a server writes to the file, a copy of its bytes is not consistent.
             Err(error) if cannot_write_beside(&error) && !lock.is_held_by_server()? => {
-                SourceFile::open_copy(path, &error, tell)
+                SourceFile::open_copy(path, migrations, &error, tell)
             }
             Err(error) => {
                 let message = format!("{}: {error}", path.display());
@@ -140,14 +152,17 @@ impl SourceFile {
     fn from_connection(
         conn: Connection,
         path: &Path,
+        migrations: Migrations,
         lock: Option<Lock>,
         folder: Option<CopyFolder>,
     ) -> Result<SourceFile, StoreError> {
         // Created before the check, so that its fields are dropped in order even if the file does not belong to
         // Coffer.
-        let mut source = SourceFile { conn, version: 0, kind: None, _lock: lock, _folder: folder };
-        (source.version, source.kind) = require_coffer_file(identify(&source.conn)?, path)?;
-        if source.version == migrate::NEWEST {
+        let mut source =
+            SourceFile { conn, version: 0, kind: None, migrations, _lock: lock, _folder: folder };
+        (source.version, source.kind) =
+            require_coffer_file(identify(&source.conn)?, path, migrations)?;
+        if source.version == migrations.newest() {
             create_views(&source.conn)?;
         }
         Ok(source)
@@ -157,6 +172,7 @@ impl SourceFile {
     /// read-only.
     fn open_copy(
         path: &Path,
+        migrations: Migrations,
         why: &rusqlite::Error,
         tell: &mut ProgressSink<'_>,
     ) -> Result<SourceFile, StoreError> {
@@ -173,7 +189,7 @@ impl SourceFile {
             path.display(),
             folder.path.display()
         )));
-        SourceFile::from_connection(conn, path, None, Some(folder))
+        SourceFile::from_connection(conn, path, migrations, None, Some(folder))
     }
 
     /// Returns the source itself, or an upgraded copy if the file is of an older version.
@@ -185,8 +201,8 @@ impl SourceFile {
         path: &Path,
         tell: &mut ProgressSink<'_>,
     ) -> Result<SourceFile, StoreError> {
-        let version = self.version;
-        if version == migrate::NEWEST {
+        let (version, migrations) = (self.version, self.migrations);
+        if version == migrations.newest() {
             return Ok(self);
         }
         let folder = CopyFolder::new()?;
@@ -200,8 +216,8 @@ impl SourceFile {
         let named = |error, begun| room::explain_disk_full(error, &copy, path, begun);
         let mut conn = self.copy_to(&copy, tell).map_err(|error| named(error, &copy))?;
         configure(&conn)?;
-        migrate::migrate(&mut conn, tell).map_err(|error| named(error, &log))?;
-        SourceFile::from_connection(conn, path, None, Some(folder))
+        migrations.run(&mut conn, tell).map_err(|error| named(error, &log))?;
+        SourceFile::from_connection(conn, path, migrations, None, Some(folder))
     }
 
     /// Copies a snapshot to a new file that only this user can read.

@@ -73,25 +73,6 @@ fn hashes_to_json(states: impl IntoIterator<Item = (String, Option<HashLink>)>) 
     Value::Object(states).to_string()
 }
 
-/// Records the hashes of all values in the upgrade of an older file, with one audit log entry for each hash.
-pub(super) fn insert_hashes_of_all(conn: &Connection) -> Result<(), StoreError> {
-    let db = Reader::new(conn);
-    let mut states = Vec::new();
-    for &kind in ValueKind::ALL {
-        each_value(&db, kind, |state| {
-            states.push((state.name, Some(state.link)));
-        })?;
-    }
-    for (pool, first, last) in POOL_ENDS.all(&db, &[])? {
-        let link = pool_hash(&db, &pool, first, last)?;
-        states.push((pool_import_name(&pool, first, last), Some(link)));
-    }
-    for state in states {
-        insert_hash_entry(conn, "upgrade", &hashes_to_json([state]))?;
-    }
-    Ok(())
-}
-
 /// Returns the hashes of the values that a restore may change: of all wallets, and of the pool addresses that it
 /// added.
 pub(super) fn hashes_after_restore(conn: &Connection) -> Result<String, StoreError> {

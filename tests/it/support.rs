@@ -24,6 +24,7 @@ pub mod receiver;
 pub mod regtest;
 pub mod resource;
 pub mod rpc_proxy;
+pub mod sandbox_file;
 pub mod scratch;
 pub mod second_factor;
 pub mod smtpd;

@@ -8,6 +8,9 @@ const BLOCK_BYTES: usize = 64;
 /// All blocks of `sql/template.db`. They are read at compile time, and are not part of the program.
 const WHOLE: &[[u8; BLOCK_BYTES]] = include_bytes!("../../../sql/template.db").as_chunks().0;
 const FILLED_COUNT: usize = count_filled(WHOLE);
+/// Application id in the header of every file, as `sql/schema.sql` sets it. It is at offset 68
+/// (<https://sqlite.org/fileformat.html>, section 1.3).
+pub(in crate::store) const APPLICATION_ID: i32 = application_id(WHOLE);
 /// The blocks that are not all zeros, each with its position in `sql/template.db`.
 static FILLED_BLOCKS: [(u16, [u8; BLOCK_BYTES]); FILLED_COUNT] = filled_blocks();
 
@@ -20,6 +23,13 @@ pub(in crate::store) fn template() -> Vec<u8> {
         }
     }
     blocks.into_flattened()
+}
+
+const fn application_id(file: &[[u8; BLOCK_BYTES]]) -> i32 {
+    match file {
+        [_, [_, _, _, _, a, b, c, d, ..], ..] => i32::from_be_bytes([*a, *b, *c, *d]),
+        _ => 0,
+    }
 }
 
 const fn is_filled(block: &[u8; BLOCK_BYTES]) -> bool {

@@ -2,9 +2,10 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use super::{Names, commands};
+use crate::store::migrate::MIGRATIONS;
 use crate::store::{
     accounts, addresses, audit, balances, chains, customers, deliveries, deposits, endpoints,
-    events, file, invoice_steps, invoices, ledger, migrate, observations, own_transfers, payments,
+    events, file, invoice_steps, invoices, ledger, observations, own_transfers, payments,
     pruned_deliveries, quotes, sales_by_hour, transfers, unmatched_payments,
 };
 use rusqlite::fallible_iterator::FallibleIterator as _;
@@ -14,7 +15,7 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 /// An empty database with the newest schema, which all tests share.
 static FRESH_SCHEMA: LazyLock<Mutex<Connection>> = LazyLock::new(|| {
     let conn = Connection::open_in_memory().unwrap();
-    migrate::create_schema(&conn, migrate::NEWEST).unwrap();
+    MIGRATIONS.create(&conn, MIGRATIONS.newest()).unwrap();
     Mutex::new(conn)
 });
 
@@ -214,7 +215,7 @@ commands! {
 /// open invoices. All of them wait for a chain that lags.
 fn expiry_statement_steps(invoices: i64) -> Vec<i32> {
     let conn = Connection::open_in_memory().unwrap();
-    migrate::create_schema(&conn, migrate::NEWEST).unwrap();
+    MIGRATIONS.create(&conn, MIGRATIONS.newest()).unwrap();
     conn.pragma_update(None, "foreign_keys", false).unwrap();
     for number in 1..=invoices {
         let waits_for = if number % 2 == 0 { "bitcoin" } else { "bitcoin,ethereum" };

@@ -91,13 +91,6 @@ impl TestnetShop {
         self.settings.extend(more);
     }
 
-    /// Replaces the node URL of a chain for the next start.
-    pub fn set_node_url(&mut self, chain: &str, url: &str) {
-        let of_chain = |text: &&mut String| text.starts_with(&format!("{chain}="));
-        let setting = self.settings.iter_mut().find(of_chain);
-        *setting.unwrap() = format!("{chain}={url}");
-    }
-
     pub fn settings(&self) -> Vec<&str> {
         self.settings.iter().map(String::as_str).collect()
     }

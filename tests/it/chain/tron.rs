@@ -2,7 +2,6 @@
 //! requests.
 
 mod cost;
-mod earlier;
 mod fixtures;
 mod lies;
 mod on_anvil;

@@ -1,9 +1,6 @@
 //! Exchange rates of quotes, payments and deposits: their source, and the effect of stale rates.
 
 use crate::coins::table::COINS;
-use crate::file::audit::findings;
-use crate::file::old_files::{start_on_file, text_column};
-use crate::support::scratch::Scratch;
 use crate::support::{LIVE, Shop, TEST};
 use serde_json::json;
 
@@ -135,34 +132,4 @@ fn coin_with_stale_rate_is_unavailable_but_payments_are_booked() {
     shop.set_payment_state(&paid, "confirmed");
     shop.apply_actions("refunds", &refund, &["approve", "process", "pay"]);
     shop.assert_audit_clean();
-}
-
-/// Values of older files have no rate source. The upgrade attributes them to the fixed table.
-#[test]
-fn upgrade_sets_the_fixed_table_as_rate_source() {
-    for version in ["v1", "v2", "v2_chains", "v3"] {
-        let scratch = Scratch::new();
-        let [file, old] = ["file.db", "old.db"].map(|name| scratch.copy_old_file(version, name));
-        let (mut process, _) = start_on_file(&file);
-        assert!(process.close_input_and_wait());
-        for table in ["quotes", "payments", "deposits"] {
-            let is_there =
-                format!("select name from sqlite_schema where type = 'table' and name = '{table}'");
-            if text_column(&old, &is_there).is_empty() {
-                continue;
-            }
-            let rates = format!("select rate from {table} order by seq");
-            assert_eq!(text_column(&file, &rates), text_column(&old, &rates), "{version}");
-            let sources = format!("select distinct rate_source from {table}");
-            assert_eq!(text_column(&file, &sources), ["fixed"], "{version}");
-        }
-        let of_another_moment = "select id from payments p where p.rate_at <> iif(p.on_time,
-            (select q.created_at from quotes q where q.seq = p.quote), p.created_at)";
-        let not_as_booked = "select id from deposits d where (d.fixed_at is null) = d.was_confirmed
-            or d.fixed_at <> (select min(l.created_at) from ledger l where l.deposit = d.seq and l.kind = 'sale')";
-        for wrong in [of_another_moment, not_as_booked] {
-            assert_eq!(text_column(&file, wrong), Vec::<String>::new(), "{version}");
-        }
-        assert_eq!(findings(&file), Vec::<String>::new(), "{version}");
-    }
 }

@@ -2,7 +2,6 @@
 //! audit log has a hash of each value.
 
 use super::audit::findings;
-use super::old_files::{downgraded_copy, start_on_file, text_column};
 use crate::operator::wallets::{ZPUB, parse_output, run_wallet_command};
 use crate::support::audit_log::record_direct_writes;
 use crate::support::operator_interface::OperatorInterface;
@@ -149,31 +148,4 @@ fn edited_wallet_is_found() {
     assert_edit_found(&file, "delete from wallets", "wallet ");
     assert_edit_found(&file, "update wallets set stopped_at = 1, stopped_index = 7", "");
     assert_edit_found(&file, "update wallets set next_index = 7", "");
-}
-
-#[test]
-fn upgrade_records_each_value_once() {
-    let (interface, scratch) = (interface_with_changes(), Scratch::new());
-    let file = scratch.path("old.db");
-    let older = downgraded_copy(interface.shop.file(), &file, 25);
-    older.execute_batch("delete from audit_log where action = 'state.note'").unwrap();
-    drop(older);
-    let values = "select count(*) || '' from (select id from accounts union all select id from keys union all select id from users
-        union all select chain from payout_addresses union all select 'maintenance' union all select asset from network_fees
-        union all select asset from coins_off union all select distinct asset from confirmation_tiers
-        union all select distinct pool from pool_addresses)";
-    let values = text_column(&file, values);
-    assert_eq!(findings(&file), Vec::<String>::new(), "the file is read through a copy");
-    let (mut process, _url) = start_on_file(&file);
-    assert!(process.close_input_and_wait());
-    let noted =
-        "select count(*) || '' from audit_log where actor = 'upgrade' and states is not null";
-    assert_eq!(text_column(&file, noted), values);
-    assert_eq!(findings(&file), Vec::<String>::new());
-    assert_edit_found(&file, "update keys set hash = randomblob(32)", "key ");
-    assert_edit_found(
-        &file,
-        "update pool_addresses set address = 'elsewhere' where seq = 2",
-        "pool solana 1-4 ",
-    );
 }

@@ -3,7 +3,6 @@
 use crate::file::audit::findings;
 use crate::support::polling;
 use crate::support::receiver::{Receiver, Reply};
-use crate::support::scratch::Scratch;
 use crate::support::{Shop, TEST};
 use coffer::Config;
 use rusqlite::Connection;
@@ -73,6 +72,21 @@ fn repeated_delivery_response_is_stored_once() {
 }
 
 #[test]
+fn audit_reports_a_reference_to_a_missing_response() {
+    let shop = Shop::open();
+    let receiver = Receiver::start_with_script(|_, _| Reply::Text(500, "no".to_owned()));
+    shop.update_account(
+        json!({ "endpoints": [{ "url": receiver.url(), "types": ["invoice.created"] }] }),
+    );
+    shop.create_invoice("20.00", json!({}));
+    shop.advance("20s");
+    assert_eq!(attempt_responses(&shop.deliveries()[0]), ["no"; 2]);
+    shop.execute_sql("update attempt_rows set answer = null where number = 1");
+    let found = findings(shop.file());
+    assert!(found.len() == 1 && found[0].contains("which has no answer"), "{found:?}");
+}
+
+#[test]
 fn empty_response_differs_from_no_response() {
     let shop = Shop::open();
     let receiver = Receiver::start_with_script(|number, _| match number {
@@ -89,34 +103,6 @@ fn empty_response_differs_from_no_response() {
     let attempts = delivery["attempts"].as_array().unwrap().iter();
     let said: Vec<Value> = attempts.map(|attempt| attempt["answer"].clone()).collect();
     assert_eq!(said[..5], [json!(""), json!(""), Value::Null, json!("no"), json!("no")]);
-}
-
-#[test]
-fn upgrade_stores_repeated_responses_once() {
-    let scratch = Scratch::new();
-    let file = scratch.copy_old_file("v1", "v1.db");
-    let old = Connection::open(&file).unwrap();
-    let delivery: String =
-        old.query_row("select id from deliveries limit 1", [], |row| row.get(0)).unwrap();
-    old.execute("delete from attempts", []).unwrap();
-    let said = ["one", "two", "one", "", "", "two", "one"];
-    for (number, answer) in (1..).zip(said) {
-        let insert = "insert into attempts (delivery, number, at, status, latency_ms, answer)
-            values (?1, ?2, 4102444800000, 500, 1, ?3)";
-        old.execute(insert, rusqlite::params![delivery, number, answer]).unwrap();
-    }
-    drop(old);
-    let shop = Shop::with_config(Config { file: Some(file), ..Config::sandbox() });
-    let all = shop.deliveries();
-    let told = all.iter().find(|one| one["id"] == *delivery).unwrap();
-    assert_eq!(attempt_responses(told)[..7], said);
-    assert_eq!(stored_response_bytes(&shop), 6);
-    assert!(findings(shop.file()).is_empty());
-    // The audit reports a reference to a missing response.
-    shop.execute_sql("update attempt_rows set answer = null where number = 1");
-    let found = findings(shop.file());
-    assert_eq!(found.len(), 2, "{found:?}");
-    assert!(found[0].contains("which has no answer"), "{found:?}");
 }
 
 /// Returns the size of the WAL of a file, in bytes.

@@ -2,9 +2,9 @@
 //! proves that the rows up to it are unchanged.
 
 use super::audit::{findings, shop_with_every_feature};
-use super::old_files::{downgraded_copy, start_on_file, text_column};
+use crate::support::sandbox_file::text_column;
 use crate::support::scratch::Scratch;
-use crate::support::{LIVE, Shop, TEST};
+use crate::support::{LIVE, Shop};
 use rusqlite::Connection;
 use serde_json::json;
 use std::path::Path;
@@ -163,35 +163,6 @@ fn sandbox_reset_starts_a_new_hash_chain() {
     shop.post("/sandbox/clock", None, json!({ "frozen": true })).expect(200);
     shop.fund_balance(LIVE, "40.00", "EUR");
     printed_chain_heads("audit", shop.file(), &["--head", &empty[0]]);
-}
-
-#[test]
-fn rows_of_an_older_file_form_the_first_chain_link() {
-    let (shop, scratch) = (shop_with_every_feature(), Scratch::new());
-    let file = scratch.path("old.db");
-    drop(downgraded_copy(shop.file(), &file, 25));
-    let rows = text_column(&file, "select max(seq) || '' from ledger");
-    let (mut process, _url) = start_on_file(&file);
-    assert!(process.close_input_and_wait());
-    let upgraded = printed_chain_heads("audit", &file, &[]);
-    assert!(upgraded[0].starts_with(&format!("ledger:{}:1:", rows[0])), "{upgraded:?}");
-    assert_eq!(text_column(&file, "select count(link) || '' from ledger"), ["0"]);
-    assert_edit_found(
-        &file,
-        "update ledger set memo = 'x' where seq = 3",
-        &format!("ledger up to {}", rows[0]),
-    );
-    assert_edit_found(&file, "delete from ledger", &format!("ledger up to {}", rows[0]));
-    // The new rows continue the hash chain of the old rows.
-    let (mut process, url) = start_on_file(&file);
-    let invoice = json!({ "amount": "10.00", "currency": "EUR", "asset": "BTC" });
-    let invoice = super::old_files::call(&url, "POST", "/v1/invoices", TEST, &invoice);
-    let id = invoice.expect(201).json()["id"].as_str().unwrap().to_owned();
-    let path = format!("/v1/invoices/{id}/simulate");
-    super::old_files::call(&url, "POST", &path, TEST, &json!({ "case": "exact" })).expect(200);
-    assert!(process.close_input_and_wait());
-    assert_ne!(printed_chain_heads("audit", &file, &["--head", &upgraded[0]])[0], upgraded[0]);
-    assert_eq!(findings(&file), Vec::<String>::new());
 }
 
 #[test]

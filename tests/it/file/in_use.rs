@@ -287,29 +287,6 @@ fn file_open_in_another_program_is_not_replaced() {
 }
 
 #[test]
-fn file_of_a_running_older_server_is_not_upgraded() {
-    let scratch = Scratch::new();
-    let file = scratch.copy_old_file("v2", "old.db");
-    // The test holds the lock as the older server would.
-    let lock = std::fs::File::create(scratch.path("old.db-lock")).unwrap();
-    lock.try_lock().unwrap();
-    for args in [&["account", "list"][..], &["account", "create", "Shop", "--sandbox"]] {
-        let args = [args, &["--file", path_text(&file)]].concat();
-        assert_refused(&args, "in use by another coffer");
-    }
-    let version = || -> i64 {
-        let conn = Connection::open(&file).unwrap();
-        let version = conn.pragma_query_value(None, "user_version", |row| row.get(0));
-        version.unwrap()
-    };
-    assert_eq!(version(), 2);
-    drop(lock);
-    let (code, said) = run_coffer(&["account", "list", "--file", path_text(&file)]);
-    assert_eq!(code, Some(0), "{said}");
-    assert!(version() > 2);
-}
-
-#[test]
 fn rejected_second_server_keeps_locks_of_the_first() {
     let scratch = Scratch::new();
     let (file, hard) = (scratch.path("shop.db"), scratch.path("hard.db"));

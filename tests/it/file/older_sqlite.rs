@@ -1,7 +1,8 @@
 //! Other versions of SQLite: the `sqlite3` of the distribution reads and copies the file.
 
-use crate::file::old_files::{assert_audit_clean, start_on_file};
-use crate::support::scratch::Scratch;
+use crate::file::audit::shop_with_every_feature;
+use crate::support::sandbox_file::assert_audit_clean;
+use crate::support::scratch::{Scratch, path_text};
 use crate::support::tools;
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
@@ -21,12 +22,11 @@ fn run_sqlite3(file: &Path, statements: &str) -> Option<String> {
     Some(String::from_utf8(output.stdout).unwrap())
 }
 
-/// Creates a file with rows in most tables, upgraded from an older version.
+/// Creates a file with rows in most tables.
 #[track_caller]
 fn create_populated_file(scratch: &Scratch) -> PathBuf {
-    let file = scratch.copy_old_file("v3", "shop.db");
-    let (mut process, _) = start_on_file(&file);
-    assert!(process.close_input_and_wait());
+    let (shop, file) = (shop_with_every_feature(), scratch.path("shop.db"));
+    shop.execute_sql(&format!("vacuum into '{}'", path_text(&file)));
     file
 }
 

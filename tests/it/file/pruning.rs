@@ -7,8 +7,6 @@ use crate::support::process::start_sandbox;
 use crate::support::receiver::{Receiver, Reply};
 use crate::support::scratch::{Scratch, path_text};
 use crate::support::{Shop, TEST, agent, send};
-use coffer::Config;
-use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::process::Command;
 use std::sync::Arc;
@@ -190,28 +188,6 @@ fn audit_reports_a_missing_delivery_that_was_not_pruned() {
     assert!(findings(shop.file()).is_empty());
     shop.execute_sql("delete from attempt_rows; delete from delivery_rows");
     assert_eq!(findings(shop.file()).len(), 1);
-}
-
-#[test]
-fn upgrade_deletes_delivered_deliveries_without_attempts() {
-    let scratch = Scratch::new();
-    let file = scratch.copy_old_file("v2", "v2.db");
-    let old = Connection::open(&file).unwrap();
-    let count = |conn: &Connection, of: &str| -> i64 {
-        conn.query_row(&format!("select count(*) from {of}"), [], |row| row.get(0)).unwrap()
-    };
-    // The attempts of three deliveries were deleted before.
-    let delivered = "select id from deliveries where state = 'delivered' order by id limit 3";
-    old.execute(&format!("delete from attempts where delivery in ({delivered})"), []).unwrap();
-    let pruned =
-        "deliveries where state = 'delivered' and id not in (select delivery from attempts)";
-    let (all, pruned) = (count(&old, "deliveries"), count(&old, pruned));
-    assert!(pruned > 0 && pruned < all, "{pruned} of {all}");
-    drop(old);
-    let shop = Shop::with_config(Config { file: Some(file), ..Config::sandbox() });
-    assert!(findings(shop.file()).is_empty());
-    assert_eq!(row_count(&shop, "delivery_rows"), (all - pruned).to_string());
-    assert_ne!(row_count(&shop, "pruned_deliveries"), "0");
 }
 
 #[test]

@@ -1,14 +1,13 @@
-//! Second factors in files of older versions, in copies, after `kill -9`, and on a full disk.
+//! Second factors in copies, after `kill -9`, and on a full disk.
 //!
 //! Codes depend on the system clock. A test uses only codes of the time step in which it starts and of the next step.
 
 use crate::file::failing_disk;
-use crate::file::old_files::{assert_audit_clean, call, downgraded_copy, start_on_file};
 use crate::support::process::Process;
+use crate::support::sandbox_file::{assert_audit_clean, call, start_on_file};
 use crate::support::scratch::{Scratch, path_text};
 use crate::support::second_factor::{FACTOR, SESSION, code_at_step, cookie_from};
 use crate::support::{Response, agent, send};
-use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Command;
@@ -86,12 +85,10 @@ fn run_coffer(args: &[&str]) {
 }
 
 #[test]
-fn upgraded_file_and_its_copies_support_second_factors() {
+fn copies_support_second_factors() {
     let scratch = Scratch::new();
     let (file, copy, other) =
-        (scratch.path("old.db"), scratch.path("copy.db"), scratch.path("other.db"));
-    let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/files/v3.db");
-    std::fs::copy(old, &file).unwrap();
+        (scratch.path("shop.db"), scratch.path("copy.db"), scratch.path("other.db"));
     let (server, url) = start_on_file(&file);
     let (owner, now) = (OperatorClient::start_session(&url, &NULL), current_step());
     let secret = owner.start_factor_setup();
@@ -118,26 +115,6 @@ fn upgraded_file_and_its_copies_support_second_factors() {
     assert_eq!(owner.factor_state(), (true, 8));
     owner.disable_factor(codes[3].as_str().unwrap()).expect(204);
     OperatorClient::start_session(&url, &NULL);
-}
-
-#[test]
-fn last_used_code_of_an_older_file_stays_used() {
-    let scratch = Scratch::new();
-    let (file, older) = (scratch.path("new.db"), scratch.path("older.db"));
-    let (server, _) = start_on_file(&file);
-    drop(server);
-    let (secret, now) = ("GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ", current_step());
-    let conn: Connection = downgraded_copy(&file, &older, 18);
-    let on =
-        "update users set second_factor_secret = ?1, second_factor_at = 1, second_factor_step = ?2";
-    assert_eq!(conn.execute(on, rusqlite::params![b"12345678901234567890", now]), Ok(1));
-    drop(conn);
-    let (server, url) = start_on_file(&older);
-    let used = json!(code_at_step(secret, now));
-    OperatorClient::sign_in(&url, &used).assert_error(401, "invalid_credentials", Some("code"));
-    OperatorClient::start_session(&url, &json!(code_at_step(secret, now + 1)));
-    drop(server);
-    assert_audit_clean(&older);
 }
 
 /// Kills the process and starts another process on the same file.

@@ -134,19 +134,6 @@ fn only_a_sandbox_opens_an_empty_file() {
 }
 
 #[test]
-fn server_of_the_wrong_kind_upgrades_no_file() {
-    let scratch = Scratch::new();
-    for version in ["v1", "v2"] {
-        let file = scratch.copy_old_file(version, &format!("{version}.db"));
-        assert_refused(&SERVE_ARGS, &file, "made by a sandbox server");
-        assert_refused(&["account", "create", "Shop"], &file, "--sandbox");
-        let conn = Connection::open(&file).unwrap();
-        let now = conn.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0));
-        assert_eq!(format!("v{}", now.unwrap()), version);
-    }
-}
-
-#[test]
 fn sandbox_file_is_changed_only_with_the_sandbox_flag() {
     let scratch = Scratch::new();
     let (ours, theirs) = sandbox_and_production_files(&scratch);

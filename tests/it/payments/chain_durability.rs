@@ -5,8 +5,8 @@
 
 use super::operator::FOREIGN;
 use crate::file::audit::findings;
-use crate::file::old_files::text_column;
 use crate::support::process::start_sandbox;
+use crate::support::sandbox_file::text_column;
 use crate::support::scratch::Scratch;
 use crate::support::{TEST, agent, send};
 use serde_json::{Value, json};

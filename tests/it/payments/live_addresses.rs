@@ -1,11 +1,11 @@
 //! Live addresses: derived from wallets on watched chains, and each index is used once.
 
 use crate::file::audit::findings;
-use crate::file::old_files::text_column;
 use crate::invoices::idempotency::concurrent_responses;
 use crate::operator::wallets::{EVM_XPUB, VPUB, XPUB, ZPUB, parse_output, run_wallet_command};
 use crate::process::serve::{ProductionFile, call, start_server};
 use crate::support::audit_log::record_direct_writes;
+use crate::support::sandbox_file::text_column;
 use coffer::domain::asset::Chain;
 use coffer::domain::wallet::{WalletHints, read};
 use rusqlite::Connection;

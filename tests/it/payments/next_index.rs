@@ -5,10 +5,10 @@ use super::live_addresses::{
     NODES, derive_address, live_customer_addresses, open_shop, run_coffer, set_watched,
 };
 use crate::file::audit::findings;
-use crate::file::old_files::{downgraded_copy, text_column};
 use crate::operator::wallets::{EVM_XPUB, ZPUB, parse_output, run_wallet_command};
 use crate::process::serve::start_server;
 use crate::support::operator_interface::OperatorInterface;
+use crate::support::sandbox_file::text_column;
 use coffer::domain::asset::Chain;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -193,35 +193,6 @@ fn next_index_never_falls_below_the_restore_gap() {
         &["no index of this wallet is left: what is below may"],
     );
     assert_eq!(findings(&file), Vec::<String>::new());
-}
-
-/// In an older file, only the audit log tells whether a restore moved the index.
-#[test]
-fn index_of_an_older_file_is_lowered_unless_a_restore_moved_it() {
-    let shop = open_shop();
-    let file = shop.file();
-    move_index(&file, &["--next", "90000"]);
-    let older = |change: &str, name: &str| {
-        let older = file.with_extension(name);
-        let conn = downgraded_copy(&file, &older, 11);
-        conn.execute_batch(change).unwrap();
-        conn.close().unwrap();
-        assert_eq!(parse_output(&run_wallet_command(&older, &["list"], "")).len(), 1);
-        assert_eq!(findings(&older), Vec::<String>::new());
-        older
-    };
-    let typed = older("", "typed");
-    assert_eq!(move_index(&typed, &["--next", "3"]).1, 3);
-    for (change, name) in [
-        ("update wallets set next_index = next_index + 1000 where id is not null", "moved"),
-        ("update file set restored = 1; update wallets set next_index = 91000 where id is not null;
-          insert into audit_log (at, actor, action, object_id, detail)
-          select 0, 'command line', 'wallet.resume', id, '{\"nextIndex\":91000}' from wallets where id is not null", "restored"),
-    ] {
-        let older = older(change, name);
-        assert_rejected(&older, &["--next", "90999"], &["next must be at least 91000, as what is below may"]);
-        assert_eq!(move_index(&older, &["--next", "91000"]).1, 91_000);
-    }
 }
 
 #[test]

@@ -4,13 +4,13 @@ use super::live_addresses::{
     NODES, derive_address, live_customer_addresses, open_shop, run_coffer, set_watched,
 };
 use crate::file::audit::findings;
-use crate::file::old_files::text_column;
 use crate::operator::wallets::{EVM_XPUB, XPUB, ZPUB, parse_output, run_wallet_command};
 use crate::process::serve::{ProductionFile, start_server};
 use crate::support::dice::Dice;
 use crate::support::installation::{
     ETHEREUM, Installation, RunningServer, approval_body, signer_settings,
 };
+use crate::support::sandbox_file::text_column;
 use crate::support::surfpool::address_without_key;
 use crate::support::{agent, send};
 use coffer::domain::asset::Chain;

@@ -3,9 +3,9 @@
 use super::live_addresses::{
     NODES, address_entry, execute_sql, live_customer_addresses, open_shop, set_watched,
 };
-use crate::file::old_files::text_column;
 use crate::process::serve::{call, start_server};
 use crate::support::installation::Installation;
+use crate::support::sandbox_file::text_column;
 use crate::support::{agent, send};
 use serde_json::{Value, json};
 use std::process::Command;

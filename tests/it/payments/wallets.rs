@@ -1,7 +1,7 @@
 //! Origin of addresses: each address has a wallet and an index, and on UTXO chains also a script.
 
 use crate::file::audit::findings;
-use crate::file::old_files::{call, start_on_file, text_column};
+use crate::support::sandbox_file::text_column;
 use crate::support::scratch::Scratch;
 use crate::support::{LIVE, Shop, TEST};
 use rusqlite::Connection;
@@ -15,46 +15,6 @@ const CONSECUTIVE_INDEXES: &str = "select concat_ws(' ', mode, pool, address, ro
 /// Query for addresses that lack a script, or that have a script although their chain has none.
 const WRONG_SCRIPTS: &str = "select address from addresses
   where (script is not null) <> (pool in ('bitcoin', 'litecoin', 'dogecoin'))";
-
-#[test]
-fn addresses_of_older_files_keep_their_indexes() {
-    for version in ["v1", "v2", "v2_chains", "v3"] {
-        let scratch = Scratch::new();
-        let [file, old] = ["file.db", "old.db"].map(|name| scratch.copy_old_file(version, name));
-        let (mut process, _) = start_on_file(&file);
-        assert!(process.close_input_and_wait());
-        assert_eq!(
-            text_column(&file, INDEXES),
-            text_column(&old, CONSECUTIVE_INDEXES),
-            "{version}"
-        );
-        assert_eq!(text_column(&file, WRONG_SCRIPTS), Vec::<String>::new());
-        let counters = "select concat_ws(' ', mode, pool, next_index) from address_counters order by mode, pool";
-        let wallets =
-            "select concat_ws(' ', mode, pool, next_index) from wallets order by mode, pool";
-        assert_eq!(text_column(&file, wallets), text_column(&old, counters), "{version}");
-    }
-}
-
-#[test]
-fn older_file_keeps_its_index_gap() {
-    let scratch = Scratch::new();
-    let [file, old] = ["file.db", "old.db"].map(|name| scratch.copy_old_file("v3", name));
-    Connection::open(&file)
-        .unwrap()
-        .execute_batch("update address_counters set next_index = next_index + 1000")
-        .unwrap();
-    let (mut process, url) = start_on_file(&file);
-    let body = json!({ "amount": "60.00", "currency": "EUR", "asset": "BTC" });
-    call(&url, "POST", "/v1/invoices", TEST, &body).expect(201);
-    assert!(process.close_input_and_wait());
-    let before = text_column(&old, CONSECUTIVE_INDEXES);
-    assert_eq!(text_column(&file, INDEXES)[..before.len()], before);
-    let of_the_new = "select cast(wallet_index as text) from addresses order by seq desc limit 1";
-    let before = "select cast(count(*) + 1000 as text) from addresses where mode = 'test' and pool = 'bitcoin'";
-    assert_eq!(text_column(&file, of_the_new), text_column(&old, before));
-    assert_eq!(findings(&file), Vec::<String>::new());
-}
 
 #[test]
 fn wallet_hands_out_each_index_once() {

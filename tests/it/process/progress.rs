@@ -1,4 +1,4 @@
-//! Progress on a terminal: a rescan by the server, and the upgrade of an older file.
+//! Progress on a terminal: a rescan by the server.
 
 use super::terminal::{COFFER, path_str, run_piped};
 use crate::support::polling;
@@ -46,23 +46,5 @@ fn rescan_wait_reports_its_end() {
         };
         assert_eq!(shown.code, code, "{shown:?}");
         assert!(shown.visible_lines().join("\n").contains(said), "{shown:?}");
-    }
-}
-
-#[test]
-fn server_shows_progress_of_an_upgrade_only() {
-    let scratch = Scratch::new();
-    let old = scratch.copy_old_file("v2", "old.db");
-    let server = ["sandbox", "--listen", "127.0.0.1:0", "--log", "error", "--file", path_str(&old)];
-    for is_older in [true, false] {
-        let terminal = Terminal { interrupted_at: "coffer ready ", ..Terminal::standard() };
-        let Some(shown) = terminal.run(&[&[COFFER][..], &server].concat()) else {
-            return;
-        };
-        assert_eq!(shown.code, 0, "{shown:?}");
-        assert_eq!(shown.sent.contains("upgrade steps made ["), is_older, "{shown:?}");
-        assert_eq!(shown.sent.contains('\x1b'), is_older, "{shown:?}");
-        let left = shown.visible_lines().join("\n");
-        assert!(left.starts_with("coffer ready ") && !left.contains('['), "{left}");
     }
 }

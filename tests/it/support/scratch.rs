@@ -27,16 +27,6 @@ impl Scratch {
         }
     }
 
-    /// Copies a database of an older version into this folder. The original is never opened, because SQLite would
-    /// create files in the repository.
-    #[track_caller]
-    pub fn copy_old_file(&self, version: &str, name: &str) -> PathBuf {
-        let files = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/files");
-        let file = self.path(name);
-        std::fs::copy(format!("{files}/{version}.db"), &file).unwrap();
-        file
-    }
-
     /// Returns the path of a file in the folder.
     pub fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)

@@ -242,7 +242,7 @@ fn output_is_released_when_another_transaction_pays_its_transfer() {
     let counted = |txid: &Value| {
         let counted = "select ifnull((select t.id from transfers t where t.seq = s.transfer), '-') \
             from sent_outputs s join observations o on o.seq = s.observation where o.txid = ";
-        crate::file::old_files::text_column(
+        crate::support::sandbox_file::text_column(
             shop.file(),
             &format!("{counted}'{}'", txid.as_str().unwrap()),
         )

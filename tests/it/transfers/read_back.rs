@@ -3,7 +3,6 @@
 
 use crate::chain::till::TestnetShop;
 use crate::file::audit::findings;
-use crate::file::old_files::downgraded_copy;
 use crate::support::installation::approval_body;
 use crate::support::litecoind::Litecoind;
 use serde_json::json;
@@ -49,24 +48,5 @@ fn payout_sent_before_the_first_cursor_is_found() {
     };
     let unwatched = "delete from chain_blocks; delete from chain_cursors; update transfers set watched_from = null";
     till.served.open_file().execute_batch(unwatched).unwrap();
-    assert_payout_settled(&till, &txid);
-}
-
-#[test]
-fn payout_sent_before_the_upgrade_is_found() {
-    let Some((node, mut till, txid)) = create_sent_payout() else {
-        return;
-    };
-    let older = till.served.path("older.db");
-    let old = downgraded_copy(&till.served.file, &older, 21);
-    // Simulates a server that has read the blocks, but has not searched the blocks for payouts.
-    let height = node.call("getblockcount", json!([])).to_string();
-    let hash = node.call_text("getbestblockhash", json!([]));
-    let read = "update chain_cursors set height = ?1, hash = ?2, complete_height = ?1, complete_hash = ?2, head_height = ?1";
-    assert_eq!(old.execute(read, [&height, &hash]), Ok(1));
-    let kept = "insert into chain_blocks (chain, height, hash) values ('litecoin', ?1, ?2)";
-    assert_eq!(old.execute(kept, [&height, &hash]), Ok(1));
-    drop(old);
-    till.served.file = older;
     assert_payout_settled(&till, &txid);
 }

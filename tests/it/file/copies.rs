@@ -1,14 +1,12 @@
-//! Commands on a file of an older version or in a read-only folder read a temporary copy. A restored copy is
-//! upgraded, and its transfers are held.
+//! Commands on a file in a read-only folder read a temporary copy. An approved payout of a restored copy is not sent.
 
-use crate::process::serve::start_server;
+use crate::support::installation::{ETHEREUM, Installation, signer_settings};
 use crate::support::process::start_sandbox;
 use crate::support::scratch::{Scratch, path_text};
 use crate::support::{TEST, agent, send};
-use rusqlite::Connection;
 use serde_json::json;
 use std::fs::File;
-use std::os::unix::fs::{PermissionsExt, chown, symlink};
+use std::os::unix::fs::{chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
@@ -27,11 +25,6 @@ impl TestFolders {
         TestFolders { scratch, temporary }
     }
 
-    #[track_caller]
-    fn old_version_file(&self, version: &str) -> PathBuf {
-        self.scratch.copy_old_file(version, &format!("{version}.db"))
-    }
-
     /// Runs a command on a file and asserts its exit code. Asserts that no temporary file stays, and returns standard
     /// output and standard error.
     #[track_caller]
@@ -48,78 +41,30 @@ impl TestFolders {
     }
 }
 
-fn schema_version(file: &Path) -> i64 {
-    let conn = Connection::open(file).unwrap();
-    let version = conn.pragma_query_value(None, "user_version", |row| row.get(0));
-    version.unwrap()
-}
-
 #[test]
-fn old_file_is_audited_checked_and_copied_without_upgrade() {
-    for (number, old) in [(1, "v1"), (2, "v2")] {
-        let place = TestFolders::new();
-        let (file, copy) = (place.old_version_file(old), place.scratch.path("copy.db"));
-        let before = std::fs::read(&file).unwrap();
-        let told = format!("is of version {number}: a copy in ");
-        let (printed, said) = place.run_expecting(0, &["audit"], &file);
-        assert!(printed.starts_with("nothing found in "), "{printed}");
-        assert!(said.contains(&told), "{said}");
-        let (printed, said) = place.run_expecting(1, &["doctor"], &file);
-        assert!(
-            printed.contains("belongs to a sandbox") && said.contains(&told),
-            "{printed}{said}"
-        );
-        let (printed, _) = place.run_expecting(0, &["backup", path_text(&copy)], &file);
-        assert!(printed.contains("is whole"), "{printed}");
-        assert!(std::fs::read(&file).unwrap() == before, "the file is unchanged");
-        assert_eq!(schema_version(&copy), number, "an older version can continue with the file");
-    }
-}
-
-#[test]
-fn restore_upgrades_an_old_copy_and_holds_transfers() {
-    for old in ["v1", "v2"] {
-        let place = TestFolders::new();
-        let (copy, file) = (place.old_version_file(old), place.scratch.path("shop.db"));
-        let before = std::fs::read(&copy).unwrap();
-        let (printed, _) =
-            place.run_expecting(0, &["restore", path_text(&copy), "--dry-run"], &file);
-        assert!(printed.contains("would go on from index 10"), "{printed}");
-        assert!(!file.exists());
-        let (printed, _) = place.run_expecting(0, &["restore", path_text(&copy)], &file);
-        assert!(printed.contains("addresses go on from index 10"), "{printed}");
-        let held = if old == "v1" { 0 } else { 2 };
-        assert!(printed.contains(&format!("{held} payouts and refunds held")), "{printed}");
-        assert!(std::fs::read(&copy).unwrap() == before, "the copy is unchanged");
-        assert!(schema_version(&file) > schema_version(&copy));
-        assert!(place.run_expecting(0, &["audit"], &file).0.starts_with("nothing found in "));
-    }
-}
-
-#[test]
-fn approved_payout_of_an_old_copy_is_not_sent() {
-    let place = TestFolders::new();
-    let (copy, file) = (place.old_version_file("v2"), place.scratch.path("shop.db"));
-    place.run_expecting(0, &["restore", path_text(&copy)], &file);
-    // The audit reports a production file with sales at the sandbox's fixed rates. The test therefore changes the
-    // kind of the file only after the restore.
-    let conn = Connection::open(&file).unwrap();
-    conn.execute_batch("update file set kind = 'production'").unwrap();
-    drop(conn);
-    let (found, _) = place.run_expecting(1, &["audit"], &file);
-    assert!(found.contains("priced by fixed"), "{found}");
-    let (signer, sent) = (place.scratch.path("signer"), place.scratch.path("sent"));
-    let script = format!("#!/bin/sh\ncat > {}\n", path_text(&sent));
-    std::fs::write(&signer, script).unwrap();
-    std::fs::set_permissions(&signer, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let (mut process, url) = start_server(&file, &["--signer", path_text(&signer)]);
-    send(&agent(), "GET", &format!("{url}/readyz"), &[], "").expect(200);
-    assert!(process.close_input_and_wait());
+fn approved_payout_of_a_restored_copy_is_not_sent() {
+    let mut served = Installation::new();
+    let mut running = served.start(&[]);
+    let id = served.create_approved_payout_to(&running, ETHEREUM);
+    assert!(running.process.close_input_and_wait());
+    served.assign_to_signer(&id);
+    let (place, copy) = (TestFolders::new(), served.path("copy.db"));
+    place.run_expecting(0, &["backup", path_text(&copy)], &served.file);
+    let restored = served.path("restored.db");
+    let original = std::mem::replace(&mut served.file, restored);
+    place.run_expecting(0, &["restore", path_text(&copy)], &served.file);
+    let signer = served.write_program("signer", "cat > \"$0.sent\"; sleep 100000");
+    let (settings, sent) = (signer_settings(&signer), served.path("signer.sent"));
+    let state = "select status || ' ' || ifnull(sending, '') from transfers";
+    let mut running = served.start(&settings);
+    send(&agent(), "GET", &format!("{}/readyz", running.url), &[], "").expect(200);
+    assert!(running.process.close_input_and_wait());
     assert!(!sent.exists(), "the signer was started");
-    let conn = Connection::open(&file).unwrap();
-    let open = "select count(*) from transfers where status = 'approved' and sending = 'restored'";
-    let held: i64 = conn.query_row(open, [], |row| row.get(0)).unwrap();
-    assert_eq!(held, 1, "an operator decides");
+    // An operator decides about the held payout. The signer sends that of the original.
+    served.wait_for_query_result(state, &["approved restored"]);
+    served.file = original;
+    let _running = served.start(&settings);
+    served.wait_for_query_result(state, &["processing running"]);
 }
 
 #[test]
@@ -166,7 +111,11 @@ fn file_in_read_only_folder_is_read_with_its_wal() {
 #[test]
 fn next_command_removes_files_of_a_killed_command() {
     let place = TestFolders::new();
-    let file = place.old_version_file("v2");
+    let file = place.scratch.path("media.db");
+    let (mut process, _) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
+    assert!(process.close_input_and_wait());
+    // This dangling symlink makes SQLite fail to create the file, so that the command reads a copy.
+    symlink("/nowhere/at/all", place.scratch.path("media.db-shm")).unwrap();
     let named = |number: u32| {
         let id = format!("01990000-0000-7000-8000-{number:012}");
         place.temporary.join(format!("coffer-copy-{id}"))
