@@ -399,7 +399,7 @@ create table unmatched_payments (
   id          text    not null unique,
   observation integer not null unique references observations (seq),
   reason      text    not null check (reason in ('unknown_address', 'unquoted_coin', 'dust', 'too_large', 'no_rate',
-                'coinbase', 'unwatched')),
+                'coinbase')),
   -- owner of the address, if it has one; for an invoice also the invoice's account
   account     integer references accounts (seq),
   invoice     integer references invoices (seq),
@@ -468,21 +468,6 @@ create table rescans (
   ended_at    integer
 ) strict;
 create unique index rescans_open on rescans (chain) where ended_at is null;
-
--- Addresses that customers were given before anything watched their chain: such a chain is read back for them once.
-create table read_backs (
-  chain         text    primary key,
-  -- time at which the first of these addresses was handed out
-  since         integer not null,
-  -- block from which on the chain is followed; deposits up to it are unmatched; null until a node was reached
-  until_height  integer check (until_height >= 0),
-  -- first block that is read; null until it is found
-  from_height   integer check (from_height >= 0),
-  -- addresses handed out before this time are not read from their first day on; null where there are none
-  unread_before integer,
-  check (from_height is null or (until_height is not null and from_height <= until_height)),
-  check (unread_before is null or (from_height is not null and unread_before > since))
-) strict, without rowid;
 
 -- Confirmations that payments of a coin need, if the operator has set them.
 create table confirmation_tiers (

@@ -55,7 +55,6 @@ delete from rate_sources;
 delete from rates_known;
 delete from chains;
 delete from rescans;
-delete from read_backs;
 delete from chain_blocks;
 delete from chain_cursors;
 delete from chain_nodes;

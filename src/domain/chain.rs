@@ -258,12 +258,6 @@ impl Chain {
         matches!(self.row().encoding, Encoding::Utxo(_))
     }
 
-    /// Returns `true` if payments are found by querying nodes for the transactions of an address, instead of reading
-    /// blocks.
-    pub const fn is_queried_by_address(self) -> bool {
-        self.row().has_gaps
-    }
-
     /// Returns a transaction id in the form in which it is stored.
     ///
     /// An id of 64 hex digits becomes lower case, with the prefix `0x` on EVM chains only. Any other text is returned

@@ -33,8 +33,6 @@ text_enum! {
         NoRate = "no_rate",
         /// The payment is a coinbase output, which cannot be spent for a long time.
         Coinbase = "coinbase",
-        /// The address belongs to a customer, but the payment was mined before its chain was watched.
-        Unwatched = "unwatched",
     }
 }
 

@@ -34,7 +34,6 @@ rows! {
     DEADLINES = file "sql/doctor/deadlines.sql";
     UNKNOWN = file "sql/doctor/unknown.sql";
     UNBOOKABLE = file "sql/doctor/unbookable.sql";
-    READ_BACKS = file "sql/doctor/read_backs.sql";
     MAINTENANCE = whole "select 'maintenance is on: live invoices and payouts are refused' as about, 'switch it off in the operator interface' as mend \
         from file where maintenance = 1";
 }
@@ -71,7 +70,7 @@ rows! {
 }
 
 /// Names and queries of the checks.
-const CHECKS: [(&str, Query<FileProblem>); 12] = [
+const CHECKS: [(&str, Query<FileProblem>); 11] = [
     ("clock", CLOCK),
     ("operators", PEOPLE),
     ("accounts", ACCOUNTS),
@@ -82,7 +81,6 @@ const CHECKS: [(&str, Query<FileProblem>); 12] = [
     ("deadlines", DEADLINES),
     ("what waits for a person", UNKNOWN),
     ("payments", UNBOOKABLE),
-    ("earlier addresses", READ_BACKS),
     ("maintenance", MAINTENANCE),
 ];
 

@@ -64,7 +64,6 @@ pub mod quotes;
 pub mod rate_figures;
 pub mod rate_sources;
 pub mod rates_known;
-pub mod read_backs;
 mod readers;
 pub mod receipts;
 pub mod recovery_codes;

@@ -64,7 +64,7 @@ impl MemoryNode {
             lookup_error: None,
             after_lookup: None,
             lookups: 0,
-            polls_addresses: of.lock().unwrap().chain.is_queried_by_address(),
+            polls_addresses: of.lock().unwrap().chain.row().has_gaps,
             stored_addresses: HashSet::new(),
             unstored_addresses: HashSet::new(),
             stuck: None,

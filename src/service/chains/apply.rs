@@ -19,9 +19,7 @@ use crate::domain::time::Time;
 use crate::service::intake::ObservationChange;
 use crate::service::{Error, Service, transfers};
 use crate::store::chain_cursors::{self, ChainCursor};
-use crate::store::{
-    Tx, chain_blocks, chains, observations, observations_on_chain, read_backs, rescans,
-};
+use crate::store::{Tx, chain_blocks, chains, observations, observations_on_chain, rescans};
 pub use items::BatchLimit;
 use items::{live_observation_key, starts_at_cursor};
 use std::sync::Arc;
@@ -185,7 +183,6 @@ impl Service {
                 (cursor.reached, cursor.complete) = (to.clone(), complete.clone());
                 chain_cursors::put(tx, &cursor)?;
                 chains::mark_scanned_to(tx, chain, *scanned_to)?;
-                read_backs::set_end_height(tx, chain, to.block.height)?;
             }
             ChainStepOutcome::RolledBackTo(fork) => {
                 self.settle_requested_invoices(tx, now, || {

@@ -19,7 +19,7 @@ use crate::service::transfers::{Arrival, classify_arrival};
 use crate::store::addresses::{AddressOwner, find_owner};
 use crate::store::{
     Reader, customers, deposits, invoices, observations, own_transfers, payments, quotes,
-    read_backs, sent_outputs, unmatched_payments,
+    sent_outputs, unmatched_payments,
 };
 
 pub(in crate::service) enum ObservationOwner {
@@ -151,16 +151,6 @@ fn is_from_own_address(db: &Reader<'_>, seen: &Observation) -> Result<bool, Erro
     Ok(false)
 }
 
-/// Returns `true` if the block of an observation was mined before the chain was watched.
-fn is_mined_before_chain_was_watched(db: &Reader<'_>, seen: &Observation) -> Result<bool, Error> {
-    match &seen.block {
-        Some(block) if seen.mode.is_live() => {
-            Ok(read_backs::covers_height(db, seen.asset.chain, block.height)?)
-        }
-        Some(_) | None => Ok(false),
-    }
-}
-
 /// Returns the recipient of an observation and the owner of its address.
 ///
 /// An output to an address that is not ours belongs to the payout or refund with this destination. Money from the
@@ -193,8 +183,6 @@ pub(super) fn find_recipient(
             let address_of = (Some(customer.account), None);
             let matched = if is_newly_made {
                 Recipient::Nobody(UnmatchedReason::Coinbase)
-            } else if is_mined_before_chain_was_watched(db, seen)? {
-                Recipient::Nobody(UnmatchedReason::Unwatched)
             } else {
                 Recipient::Customer(customer)
             };

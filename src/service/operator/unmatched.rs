@@ -152,8 +152,7 @@ fn likely_recipient(
         UnmatchedReason::UnknownAddress
         | UnmatchedReason::UnquotedCoin
         | UnmatchedReason::NoRate
-        | UnmatchedReason::Coinbase
-        | UnmatchedReason::Unwatched => true,
+        | UnmatchedReason::Coinbase => true,
     };
     if !is_open || !can_be_booked {
         return Ok(None);

@@ -16,7 +16,6 @@ const reasons = {
   too_large: 'Too large to book',
   no_rate: 'No rate for the coin',
   coinbase: 'Mined, not paid',
-  unwatched: 'Arrived before the chain was watched: perhaps credited by hand',
 };
 
 /** @param {Context} context */
