@@ -207,17 +207,10 @@ create table audit_log (
   -- hashes of the values that the act left: a JSON object by the name of each value; null for a removed value
   states    text    check (states is null or json_valid(states)),
   -- version and SHA-256 of this row's fields and of the row before
-  link      blob    check (link is null or length(link) = 33)
+  link      blob    not null check (length(link) = 33)
 ) strict;
 create index audit_log_of_account on audit_log (account, seq);
 create index audit_log_with_states on audit_log (seq) where states is not null;
-
--- The last row before the hash chain of a log.
-create table history_starts (
-  log      text    not null primary key check (log in ('ledger', 'audit_log')),
-  last_seq integer not null check (last_seq > 0),
-  link     blob    not null check (length(link) = 33)
-) strict, without rowid;
 
 
 -- Wallets and addresses
@@ -939,10 +932,10 @@ create table ledger (
   -- the entry that this entry reverts
   reverses     integer references ledger (seq),
   -- fee rate of a sale, from which its fee is computed again
-  sale_fee_bps integer check (sale_fee_bps is null or (kind = 'sale' and sale_fee_bps between 0 and 10000)),
+  sale_fee_bps integer check (sale_fee_bps between 0 and 10000 and (kind = 'sale') = (sale_fee_bps is not null)),
   created_at   integer not null,
   -- version and SHA-256 of this row's fields and of the row before
-  link         blob    check (link is null or length(link) = 33),
+  link         blob    not null check (length(link) = 33),
   check (kind in ('fee', 'payout') or kind in ('refund', 'adjustment') or amount > 0),
   check (kind in ('sale', 'payout_reversal') or kind in ('refund_reversal', 'adjustment') or amount < 0),
   check ((kind = 'fee') = (fee_bps is not null))

@@ -37,7 +37,6 @@ delete from payment_links;
 delete from servers;
 delete from reseller_tokens;
 delete from audit_log;
-delete from history_starts;
 delete from sessions;
 delete from recovery_codes;
 delete from used_steps;

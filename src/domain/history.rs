@@ -40,9 +40,9 @@ impl HashLink {
         HashLink { version: VERSION, hash: hash.into() }
     }
 
-    /// Returns the link before the first row, for a log that was empty when its hash chain began.
+    /// Returns the link before the first row of a log.
     pub fn before_first_row(log: ChainedLog) -> HashLink {
-        InitialRowsHasher::new(log).into_link()
+        HashLink::new(&format!("coffer {log} {VERSION} start\n"), &HashedFields::default())
     }
 
     /// Returns the link of `row`, which follows the row of this link.
@@ -60,27 +60,6 @@ impl HashLink {
 impl fmt::Display for HashLink {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}:{}", self.version, hex(&self.hash))
-    }
-}
-
-/// Hasher of the rows that were written before the hash chain began. Rows are added in their order.
-pub struct InitialRowsHasher(Sha256);
-
-impl InitialRowsHasher {
-    /// Returns a hasher to which no row has been added.
-    pub fn new(log: ChainedLog) -> InitialRowsHasher {
-        let header = format!("coffer {log} {VERSION} start\n");
-        InitialRowsHasher(Sha256::new().chain_update(header))
-    }
-
-    /// Adds a row.
-    pub fn add(&mut self, row: &HashedFields) {
-        self.0.update(&row.0);
-    }
-
-    /// Returns the link after the last added row.
-    pub fn into_link(self) -> HashLink {
-        HashLink { version: VERSION, hash: self.0.finalize().into() }
     }
 }
 

@@ -124,7 +124,6 @@ fn check_single_rows(
     tell: &mut ProgressSink<'_>,
 ) -> Result<(), Error> {
     audit::check_rows(db, report, tell)?;
-    check_fees(db, report)?;
     check_sales(db, report)?;
     requested::check_transfer_terms(db, report)?;
     sent::check_outputs(db, report)?;
@@ -133,24 +132,8 @@ fn check_single_rows(
     told::check_deposits(db, report)
 }
 
-/// Checks rule 2 of the audit: each fee equals its sale times the fee's rate, rounded half to even.
-fn check_fees(db: &Reader<'_>, report: &mut dyn FnMut(AuditFinding)) -> Result<(), Error> {
-    Ok(audit::each_fee(db, |fee| {
-        let right = fee.sale.fee(fee.rate).and_then(|right| right.negated());
-        if right != Ok(fee.amount) {
-            report(AuditFinding {
-                rule: 2,
-                about: format!("ledger {}", fee.id),
-                is: format!("a fee of {} on {}", fee.amount, fee.sale),
-                should: right.map_or("a fee that can be counted".to_owned(), |right| {
-                    format!("{right} at {} basis points", fee.rate.0)
-                }),
-            });
-        }
-    })?)
-}
-
-/// Checks rule 2 of the audit: each sale has the fee that follows from the rate at which the sale was booked.
+/// Checks rule 2 of the audit: each sale has the fee that follows from the rate at which the sale was booked, rounded
+/// half to even.
 fn check_sales(db: &Reader<'_>, report: &mut dyn FnMut(AuditFinding)) -> Result<(), Error> {
     Ok(audit::each_sale_fee(db, |of| {
         let right = of.sale.fee(of.rate).and_then(Cents::negated);

@@ -84,20 +84,11 @@ rows! {
 }
 
 rows! {
-    fn read_fee(id, sale, amount, rate) -> BookedFee {
-        Ok(BookedFee { id, sale, amount, rate })
-    }
-
-    /// Passes every booked fee to `each`.
-    pub fn each_fee(db) -> each BookedFee = file "sql/audit/fee_amounts.sql";
-}
-
-rows! {
     fn read_sale(id, sale, fee, rate, fee_rate) -> SaleFee {
         Ok(SaleFee { id, sale, fee, rate, fee_rate })
     }
 
-    /// Passes every sale with a stored fee rate to `each`.
+    /// Passes every sale to `each`.
     pub fn each_sale_fee(db) -> each SaleFee = file "sql/audit/sales_fees.sql";
 }
 
@@ -182,18 +173,6 @@ fn run_checks(
     }
     tell(Progress::Done { part, done: of, of });
     Ok(())
-}
-
-/// A booked fee and its sale.
-pub struct BookedFee {
-    /// Id of the ledger entry.
-    pub id: String,
-    /// Amount of the sale.
-    pub sale: Cents,
-    /// Amount of the fee.
-    pub amount: Cents,
-    /// Fee rate, in basis points.
-    pub rate: Bps,
 }
 
 /// A sale with its fee and fee rates.

@@ -7,13 +7,13 @@ use super::statement::{Params, Statement, rows, values};
 use super::{Reader, StoreError};
 use crate::domain::export::Cell;
 use crate::domain::history::{ChainedLog, HashLink, HashedFields, HashedValue, LogHead};
+use rusqlite::Connection;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
-use rusqlite::{Connection, named_params};
 
 /// A row of the ledger or the audit log, with its link in the hash chain.
 pub struct LogRow {
-    /// Link of the row; `None` for a row that is older than the hash chain.
-    pub link: Option<HashLink>,
+    /// Link of the row.
+    pub link: HashLink,
     /// Key of the row; later rows have greater keys.
     pub seq: i64,
     /// All fields of the row, `seq` first.
@@ -21,14 +21,12 @@ pub struct LogRow {
 }
 
 values! {
-    LAST_OF_LEDGER(seq: i64, link: Option<HashLink>) = "select seq, link from ledger order by seq desc limit 1";
-    LAST_OF_AUDIT_LOG(seq: i64, link: Option<HashLink>) = "select seq, link from audit_log order by seq desc limit 1";
-    START(last_seq: i64, link: HashLink) = "select last_seq, link from history_starts where log = :log";
-    IS_CHAINED(found: bool) = "select exists (select 1 from pragma_table_info('ledger') where name = 'link') as found";
+    LAST_OF_LEDGER(seq: i64, link: HashLink) = "select seq, link from ledger order by seq desc limit 1";
+    LAST_OF_AUDIT_LOG(seq: i64, link: HashLink) = "select seq, link from audit_log order by seq desc limit 1";
 }
 
 /// Creates a row of the ledger or the audit log. The hash of the row covers `seq`, then `fields`.
-fn create_log_row(link: Option<HashLink>, seq: i64, fields: &[(&str, Cell)]) -> LogRow {
+fn create_log_row(link: HashLink, seq: i64, fields: &[(&str, Cell)]) -> LogRow {
     let mut form = HashedFields::default();
     form.add("seq", HashedValue::Number(seq));
     for (name, cell) in fields {
@@ -101,38 +99,18 @@ fn log_head(conn: &Connection, log: ChainedLog) -> rusqlite::Result<LogHead> {
         ChainedLog::Ledger => LAST_OF_LEDGER.first_on_conn(conn, &[])?,
         ChainedLog::AuditLog => LAST_OF_AUDIT_LOG.first_on_conn(conn, &[])?,
     };
-    let (seq, link) = last.unwrap_or((0, None));
-    let link = match link {
-        Some(link) => link,
-        None => {
-            let start = START.first_on_conn(conn, named_params! { ":log": log })?;
-            start.map_or_else(|| HashLink::before_first_row(log), |(_, link)| link)
-        }
-    };
+    let (seq, link) = last.unwrap_or_else(|| (0, HashLink::before_first_row(log)));
     Ok(LogHead { log, seq, link })
 }
 
-/// Returns the `seq` and the hash chain link of the newest row of every log; an empty list for a file without hash
-/// chains.
+/// Returns the `seq` and the hash chain link of the newest row of every log.
 pub fn log_heads(db: &Reader<'_>) -> Result<Vec<LogHead>, StoreError> {
     db.run_on_conn(log_heads_on_conn)
 }
 
 /// Returns the result of [`log_heads`]. An error does not change the health of the store.
 pub(super) fn log_heads_on_conn(conn: &Connection) -> rusqlite::Result<Vec<LogHead>> {
-    if IS_CHAINED.first_on_conn(conn, &[])? != Some(true) {
-        return Ok(Vec::new());
-    }
     ChainedLog::ALL.iter().map(|log| log_head(conn, *log)).collect()
-}
-
-/// Returns the `seq` of the last row that is older than the hash chain, and the link that covers all rows up to that
-/// row.
-pub fn hash_chain_start(
-    db: &Reader<'_>,
-    log: ChainedLog,
-) -> Result<Option<(i64, HashLink)>, StoreError> {
-    START.first(db, named_params! { ":log": log })
 }
 
 /// Passes every row of a log to `each`, oldest first.

@@ -2,7 +2,7 @@
 //! that a person has noted.
 
 use super::{AuditFinding, Error};
-use crate::domain::history::{ChainedLog, HashLink, InitialRowsHasher, LogHead, VERSION};
+use crate::domain::history::{ChainedLog, HashLink, LogHead, VERSION};
 use crate::store::{Reader, audit_log, history};
 use serde_json::Value;
 
@@ -24,16 +24,15 @@ pub fn check_history(
     for &log in ChainedLog::ALL {
         let mut noted: Vec<LogHead> =
             noted.iter().filter(|head| head.log == log).copied().collect();
-        let mut walk = LogVerifier::new(db, log)?;
+        let mut walk = LogVerifier::new(log);
+        let start = LogHead { log, seq: walk.seq, link: walk.link };
         history::each_row(db, log, |row| {
             for finding in walk.verify_row(&row) {
                 report(finding);
             }
             noted.retain(|head| (head.seq, head.link) != (row.seq, walk.link));
         })?;
-        walk.verify_older_rows().into_iter().for_each(&mut *report);
-        noted.retain(|head| !walk.is_log_start(head));
-        for head in noted {
+        for head in noted.into_iter().filter(|head| *head != start) {
             report(missing_head_finding(db, &head)?);
         }
         heads.push(LogHead { log, seq: walk.seq, link: walk.link });
@@ -44,12 +43,6 @@ pub fn check_history(
 /// Verifier of one log, which reads the log row by row.
 struct LogVerifier {
     log: ChainedLog,
-    /// State for the rows from before the hash chain: their hash so far, the `seq` of the last such row, and their
-    /// stored hash. `None` after the rows are verified.
-    start: Option<(InitialRowsHasher, i64, HashLink)>,
-    /// `seq` of the last row from before the hash chain (0 if there is none), and the link from which the hash chain
-    /// starts.
-    first: (i64, HashLink),
     /// `seq` of the last row that was read, 0 before the first.
     seq: i64,
     /// Link of the last row that was read.
@@ -57,63 +50,30 @@ struct LogVerifier {
 }
 
 impl LogVerifier {
-    fn new(db: &Reader<'_>, log: ChainedLog) -> Result<LogVerifier, Error> {
-        let first = history::hash_chain_start(db, log)?;
-        let start = first.map(|(last, link)| (InitialRowsHasher::new(log), last, link));
-        let first = first.unwrap_or_else(|| (0, HashLink::before_first_row(log)));
-        Ok(LogVerifier { log, start, first, seq: 0, link: first.1 })
-    }
-
-    /// Returns `true` if a head is the start of the hash chain.
-    fn is_log_start(&self, head: &LogHead) -> bool {
-        (head.seq, head.link) == self.first
+    fn new(log: ChainedLog) -> LogVerifier {
+        LogVerifier { log, seq: 0, link: HashLink::before_first_row(log) }
     }
 
     /// Verifies the next row, and returns a finding for each problem of the row.
     fn verify_row(&mut self, row: &history::LogRow) -> Vec<AuditFinding> {
         let mut found = Vec::new();
-        if let Some((start, last, _)) = &mut self.start
-            && row.seq <= *last
-        {
-            start.add(&row.form);
-            self.seq = row.seq;
-            return found;
-        }
-        found.extend(self.verify_older_rows());
-        let next = self.seq.max(self.first.0).saturating_add(1);
-        if row.seq != next {
+        if row.seq != self.seq.saturating_add(1) {
             found.push(self.finding_at_row(
                 row.seq,
-                format!("the row after {}", next.saturating_sub(1)),
+                format!("the row after {}", self.seq),
                 format!("behind row {}: rows were removed", row.seq.saturating_sub(1)),
             ));
         }
-        let right = self.link.next_link(self.log, &row.form);
-        let problem = match row.link {
-            Some(link) if link == right => None,
-            Some(link) if link.version != VERSION => Some(format!("of version {}", link.version)),
-            Some(_) => Some("edited".to_owned()),
-            None => Some("without a link".to_owned()),
-        };
-        if let Some(problem) = problem {
+        if row.link != self.link.next_link(self.log, &row.form) {
+            let is = match row.link.version {
+                VERSION => "edited".to_owned(),
+                version => format!("of version {version}"),
+            };
             let should = "as it was written, behind the row before it".to_owned();
-            found.push(self.finding_at_row(row.seq, problem, should));
+            found.push(self.finding_at_row(row.seq, is, should));
         }
-        (self.seq, self.link) = (row.seq, row.link.unwrap_or(right));
+        (self.seq, self.link) = (row.seq, row.link);
         found
-    }
-
-    /// Returns a finding if the rows older than the chain differ from their stored hash.
-    fn verify_older_rows(&mut self) -> Option<AuditFinding> {
-        let (start, last, link) = self.start.take()?;
-        let is_whole = start.into_link() == link;
-        self.seq = self.seq.max(last);
-        (!is_whole).then(|| AuditFinding {
-            rule: 9,
-            about: format!("{} up to {last}", self.log),
-            is: "edited".to_owned(),
-            should: "as it was when the chain was begun behind it".to_owned(),
-        })
     }
 
     fn finding_at_row(&self, seq: i64, is: String, should: String) -> AuditFinding {

@@ -83,7 +83,7 @@ fn term_differences(of: &AuditedTransfer) -> Vec<(String, String)> {
     found
 }
 
-/// Compares the fields that a row of the audit log has. Rows of older files have fewer fields.
+/// Compares the fields of a transfer with a row of the audit log.
 fn compare_fields(
     detail: &str,
     held: &[(&str, String)],
@@ -92,9 +92,9 @@ fn compare_fields(
 ) {
     let noted: Value = serde_json::from_str(detail).unwrap_or_default();
     for (field, is) in held {
-        if let Some(Value::String(should)) = noted.get(field)
-            && should != is
-        {
+        let noted = noted.get(field).and_then(Value::as_str);
+        if noted != Some(is) {
+            let should = noted.unwrap_or("nothing");
             let should = format!("{should}, by its {row} in the audit log");
             found.push((format!("with {field} {is}"), should));
         }

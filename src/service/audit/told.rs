@@ -181,7 +181,7 @@ fn parse_object(rendered: &str) -> EventObject {
     serde_json::from_str(rendered).unwrap_or_default()
 }
 
-/// Reports each field whose stored value differs from the event. Events of older versions have fewer fields.
+/// Reports each field whose stored value differs from the event. A field that was added later is not in the event.
 fn report_differences(
     about: &str,
     told: &EventObject,

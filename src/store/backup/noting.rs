@@ -25,7 +25,7 @@ impl BackupCopy {
             configure(&conn)?;
             history::log_heads_on_conn(&conn)
         });
-        // A damaged file, a file of another program and a file of an old version have no readable hash chains.
+        // A damaged file and an empty file have no readable hash chains.
         Ok(found.unwrap_or_default())
     }
 

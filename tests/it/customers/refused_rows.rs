@@ -14,10 +14,10 @@ insert into observations (seq, mode, chain, txid, position, asset, address, amou
 insert into deposits (seq, id, account, mode, customer, observation, rate, rate_source, rate_at, fixed_at, gross, fee,
     was_confirmed, created_at)
   values (1, 'd', 1, 'test', 1, 2, '1', 'fixed', 0, 0, 100, 1, 1, 0);
-insert into ledger (id, account, mode, currency, amount, kind, ref_type, ref_id, deposit, created_at)
-  values ('ds', 1, 'test', 'EUR', 100, 'sale', 'deposit', 'd', 1, 0);
-insert into ledger (id, account, mode, currency, amount, kind, ref_type, ref_id, fee_bps, deposit, created_at)
-  values ('df', 1, 'test', 'EUR', -1, 'fee', 'deposit', 'd', 100, 1, 0);
+insert into ledger (link, sale_fee_bps, id, account, mode, currency, amount, kind, ref_type, ref_id, deposit, created_at)
+  values (zeroblob(33), 100, 'ds', 1, 'test', 'EUR', 100, 'sale', 'deposit', 'd', 1, 0);
+insert into ledger (link, id, account, mode, currency, amount, kind, ref_type, ref_id, fee_bps, deposit, created_at)
+  values (zeroblob(33), 'df', 1, 'test', 'EUR', -1, 'fee', 'deposit', 'd', 100, 1, 0);
 insert into unmatched_payments (id, observation, reason) values ('u', 3, 'unknown_address');
 ";
 
@@ -54,10 +54,10 @@ const REFUSED: [(&str, &str); 38] = [
     ("update deposits set rate_at = null", "NOT NULL"),
     ("update deposits set fixed_at = null", "CHECK"),
     // A deposit has one sale and one fee.
-    ("insert into ledger (id, account, mode, currency, amount, kind, ref_type, ref_id, deposit, created_at)
-        values ('n', 1, 'test', 'EUR', 100, 'sale', 'deposit', 'd', 1, 0)", "UNIQUE"),
-    ("insert into ledger (id, account, mode, currency, amount, kind, ref_type, ref_id, fee_bps, deposit, created_at)
-        values ('n', 1, 'test', 'EUR', -1, 'fee', 'deposit', 'd', 100, 1, 0)", "UNIQUE"),
+    ("insert into ledger (link, sale_fee_bps, id, account, mode, currency, amount, kind, ref_type, ref_id, deposit, created_at)
+        values (zeroblob(33), 100, 'n', 1, 'test', 'EUR', 100, 'sale', 'deposit', 'd', 1, 0)", "UNIQUE"),
+    ("insert into ledger (link, id, account, mode, currency, amount, kind, ref_type, ref_id, fee_bps, deposit, created_at)
+        values (zeroblob(33), 'n', 1, 'test', 'EUR', -1, 'fee', 'deposit', 'd', 100, 1, 0)", "UNIQUE"),
     // An unmatched payment exists once, has the owner of its address, and is resolved with a note.
     ("insert into unmatched_payments select 2, 'v', observation, reason, account, invoice, outcome, resolved_at, note,
         return_txid from unmatched_payments", "UNIQUE"),

@@ -80,8 +80,8 @@ const FAULTS: [PlantedFault; 38] = [
     ("update balances set reserved = reserved + 1 where mode = 'live'", "rule 1: balances live EUR"),
     ("delete from ledger where seq = (select max(seq) from ledger where kind = 'sale')", "rule 2: "),
     ("update ledger set amount = amount + 100 where kind = 'sale' and mode = 'live'", "rule 2: payment"),
-    ("insert into ledger (id, account, mode, currency, amount, kind, ref_type, ref_id, payment, created_at)
-        select 'x', account, mode, currency, amount, kind, ref_type, ref_id, payment, created_at from ledger
+    ("insert into ledger (link, sale_fee_bps, id, account, mode, currency, amount, kind, ref_type, ref_id, payment, created_at)
+        select zeroblob(33), 100, 'x', account, mode, currency, amount, kind, ref_type, ref_id, payment, created_at from ledger
         where kind = 'sale' and payment is not null limit 1", "rule 2: payment"),
     ("update ledger set amount = amount - 1 where kind = 'fee'", "rule 2: ledger"),
     ("update ledger set reverses = null where kind = 'adjustment'", "rule 2: ledger"),

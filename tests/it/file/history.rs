@@ -84,7 +84,7 @@ fn each_edited_column_of_a_chained_row_is_found() {
         }
         assert_edit_found(
             &file,
-            &format!("update {table} set link = null where seq = 3"),
+            &format!("update {table} set link = zeroblob(33) where seq = 3"),
             &format!("{table} 3"),
         );
         assert_edit_found(
@@ -99,8 +99,8 @@ fn each_edited_column_of_a_chained_row_is_found() {
         );
     }
     let added =
-        "insert into ledger (id, account, mode, currency, amount, kind, ref_type, created_at)
-        values ('x', 1, 'live', 'EUR', 5, 'adjustment', 'admin', 0)";
+        "insert into ledger (link, id, account, mode, currency, amount, kind, ref_type, created_at)
+        values (zeroblob(33), 'x', 1, 'live', 'EUR', 5, 'adjustment', 'admin', 0)";
     let last = text_column(&file, "select cast(max(seq) + 1 as text) from ledger");
     assert_edit_found(&file, added, &format!("ledger {}", last[0]));
 }

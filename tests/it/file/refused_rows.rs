@@ -21,14 +21,14 @@ insert into observations (seq, mode, chain, txid, position, asset, address, amou
 insert into payments (seq, id, invoice, quote, observation, rate, rate_source, rate_at, value, on_time,
     was_confirmed, seen_at, created_at)
   values (1, 'p', 1, 1, 1, '1', 'fixed', 0, 100, 1, 0, 0, 0);
-insert into ledger (seq, id, account, mode, currency, amount, kind, ref_type, ref_id, payment, created_at)
-  values (1, 'l', 1, 'test', 'EUR', 100, 'sale', 'invoice', 'i', 1, 0);
-insert into ledger (seq, id, account, mode, currency, amount, kind, ref_type, ref_id, payment, reverses, created_at)
-  values (2, 'm', 1, 'test', 'EUR', -100, 'adjustment', 'invoice', 'i', 1, 1, 0);
+insert into ledger (link, sale_fee_bps, seq, id, account, mode, currency, amount, kind, ref_type, ref_id, payment, created_at)
+  values (zeroblob(33), 100, 1, 'l', 1, 'test', 'EUR', 100, 'sale', 'invoice', 'i', 1, 0);
+insert into ledger (link, seq, id, account, mode, currency, amount, kind, ref_type, ref_id, payment, reverses, created_at)
+  values (zeroblob(33), 2, 'm', 1, 'test', 'EUR', -100, 'adjustment', 'invoice', 'i', 1, 1, 0);
 insert into transfers (seq, id, kind, account, mode, status, currency, amount, asset, chain, to_address, requested_at)
   values (1, 't', 'payout', 1, 'live', 'requested', 'EUR', 100, 'SOL', 'solana', 's', 0);
-insert into ledger (seq, id, account, mode, currency, amount, kind, ref_type, ref_id, transfer, created_at)
-  values (3, 'o', 1, 'live', 'EUR', -100, 'payout', 'payout', 't', 1, 0);
+insert into ledger (link, seq, id, account, mode, currency, amount, kind, ref_type, ref_id, transfer, created_at)
+  values (zeroblob(33), 3, 'o', 1, 'live', 'EUR', -100, 'payout', 'payout', 't', 1, 0);
 insert into balances values (1, 'test', 'EUR', 0, 100, 0, 0, 0, -100, 0);
 insert into users (seq, id, email, password_hash, role, created_at) values (1, 'u', 'a@b', '$argon2id$', 'operator', 0);
 ";
@@ -84,10 +84,10 @@ const REFUSED: [(&str, &str); 75] = [
     ("update balances set fees = 1, available = 1", "CHECK"),
     ("update balances set sales = 9223372036854775807 + 1", "cannot store REAL"),
     // A payment has one sale. A ledger entry is reversed at most once.
-    ("insert into ledger (id, account, mode, currency, amount, kind, ref_type, ref_id, payment, created_at)
-        values ('n', 1, 'test', 'EUR', 100, 'sale', 'invoice', 'i', 1, 0)", "UNIQUE"),
-    ("insert into ledger (id, account, mode, currency, amount, kind, ref_type, ref_id, payment, reverses, created_at)
-        values ('n', 1, 'test', 'EUR', -100, 'adjustment', 'invoice', 'i', 1, 1, 0)", "UNIQUE"),
+    ("insert into ledger (link, sale_fee_bps, id, account, mode, currency, amount, kind, ref_type, ref_id, payment, created_at)
+        values (zeroblob(33), 100, 'n', 1, 'test', 'EUR', 100, 'sale', 'invoice', 'i', 1, 0)", "UNIQUE"),
+    ("insert into ledger (link, id, account, mode, currency, amount, kind, ref_type, ref_id, payment, reverses, created_at)
+        values (zeroblob(33), 'n', 1, 'test', 'EUR', -100, 'adjustment', 'invoice', 'i', 1, 1, 0)", "UNIQUE"),
     ("update ledger set amount = 0 where seq = 1", "CHECK"),
     ("update ledger set amount = -1 where seq = 1", "CHECK"),
     ("update ledger set kind = 'fee' where seq = 1", "CHECK"),
@@ -130,8 +130,8 @@ const REFUSED: [(&str, &str); 75] = [
         network_fee = '0'", "CHECK"),
     ("update transfers set sending = 'running'", "CHECK"),
     // A transfer is booked at most once and returned to the balance at most once.
-    ("insert into ledger (id, account, mode, currency, amount, kind, ref_type, ref_id, transfer, created_at)
-        values ('n', 1, 'live', 'EUR', -100, 'payout', 'payout', 't', 1, 0)", "UNIQUE"),
+    ("insert into ledger (link, id, account, mode, currency, amount, kind, ref_type, ref_id, transfer, created_at)
+        values (zeroblob(33), 'n', 1, 'live', 'EUR', -100, 'payout', 'payout', 't', 1, 0)", "UNIQUE"),
     ("update ledger set amount = 100 where seq = 3", "CHECK"),
     ("update ledger set kind = 'payout_reversal' where seq = 3", "CHECK"),
     ("update balances set reserved = -1", "CHECK"),
@@ -183,10 +183,10 @@ fn tables_accept_valid_rows() {
         "update invoices set status = 'confirmed', asset = 'ETH', rate = '1', amount_expected = '1',
            deposit_address = '0xa', picked_quote = 1, confirmed_at = 1 where seq = 1",
         "update invoices set status = 'cancelled', cancelled_at = 1 where seq = 2",
-        "insert into ledger (id, account, mode, currency, amount, kind, ref_type, ref_id, payment, reverses, created_at)
-           values ('n', 1, 'test', 'EUR', 100, 'adjustment', 'invoice', 'i', 1, 2, 0)",
-        "insert into ledger (id, account, mode, currency, amount, kind, ref_type, ref_id, transfer, reverses, created_at)
-           values ('q', 1, 'live', 'EUR', 100, 'payout_reversal', 'payout', 't', 1, 3, 0)",
+        "insert into ledger (link, id, account, mode, currency, amount, kind, ref_type, ref_id, payment, reverses, created_at)
+           values (zeroblob(33), 'n', 1, 'test', 'EUR', 100, 'adjustment', 'invoice', 'i', 1, 2, 0)",
+        "insert into ledger (link, id, account, mode, currency, amount, kind, ref_type, ref_id, transfer, reverses, created_at)
+           values (zeroblob(33), 'q', 1, 'live', 'EUR', 100, 'payout_reversal', 'payout', 't', 1, 3, 0)",
         "update transfers set status = 'approved', approved_at = 1, rate = '1', amount_crypto = '1', network_fee = '0'",
         "update transfers set status = 'processing', sending = 'running'",
         "update transfers set status = 'paid', sending = null, txid = 'x', txid_from = 'person', attached_at = 1,
