@@ -1,5 +1,7 @@
-//! Locks on the database file and on the `-lock` file beside it, which older versions use. Also checks that a file is
-//! in its place.
+//! Locks on the database file and on the `-lock` file beside it. Also checks that a file is in its place.
+//!
+//! The lock on the database file applies to every name of the file. The lock on the `-lock` file shows which name the
+//! server uses, and exists before a new database file.
 //!
 //! Invariant: this process has at most one descriptor of its own for a database file, and closes it after SQLite's
 //! last connection. Closing any descriptor of a file releases all POSIX locks of the process on that file, including
@@ -55,7 +57,8 @@ pub(super) struct Lock {
     // Declared before `_beside`, and so dropped first: the `-lock` file must stay locked as long as the database
     // file.
     file: Option<DescriptorUse>,
-    _beside: Vec<File>,
+    /// The locked `-lock` file; `None` for a shared lock.
+    _beside: Option<File>,
 }
 
 impl Lock {
@@ -66,13 +69,8 @@ impl Lock {
     /// [`StoreError`] if another process has locked the `-lock` file.
     pub(super) fn exclusive(path: &Path) -> Result<Lock, StoreError> {
         let resolved = resolve_links(path);
-        let mut names = vec![with_suffix(&resolved, LOCK)];
-        if is_link(path) {
-            // An older version locks a `-lock` file beside the symbolic link.
-            names.push(with_suffix(path, LOCK));
-        }
-        let beside = names.iter().map(|name| take_lock_file(name, path));
-        Ok(Lock { _beside: beside.collect::<Result<_, _>>()?, path: resolved, file: None })
+        let beside = take_lock_file(&with_suffix(&resolved, LOCK), path)?;
+        Ok(Lock { _beside: Some(beside), path: resolved, file: None })
     }
 
     /// Locks the database file against other servers, even those that open it under another name.
@@ -112,14 +110,14 @@ impl Lock {
         files: &[PathBuf],
     ) -> Result<Option<Lock>, StoreError> {
         let is_there = |path: &PathBuf| files.contains(path);
-        let mut lock = Lock { path: path.to_owned(), file: None, _beside: Vec::new() };
+        let mut lock = Lock { path: path.to_owned(), file: None, _beside: None };
         let name = with_suffix(path, LOCK);
         if is_there(&name) {
             let file = open_lock_file(&name)?;
             if !try_take_lock_file(&file, &name)? {
                 return Ok(None);
             }
-            lock._beside.push(file);
+            lock._beside = Some(file);
         } else if !HAS_SEPARATE_LOCKS {
             return Ok(None);
         }
@@ -134,7 +132,7 @@ impl Lock {
     pub(super) fn shared(path: &Path) -> Result<Lock, StoreError> {
         let path = resolve_links(path);
         let held = DescriptorUse::open(&path)?;
-        let lock = Lock { file: Some(held), path, _beside: Vec::new() };
+        let lock = Lock { file: Some(held), path, _beside: None };
         for attempt in 0..TRIES {
             if attempt > 0 {
                 std::thread::sleep(PAUSE);
@@ -312,11 +310,6 @@ fn file_id_at(path: &Path) -> Result<Option<FileId>, StoreError> {
         }
         Err(error) => Err(path_error(path, error)),
     }
-}
-
-/// Returns `true` if the path is a symbolic link.
-fn is_link(path: &Path) -> bool {
-    std::fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink())
 }
 
 /// Locks a `-lock` file, and creates it if necessary. The system releases the lock when the process ends.

@@ -147,7 +147,7 @@ fn bring_up_to_date(
         conn.pragma_update(None, "journal_mode", "wal")?;
     }
     if !opening.exclusive && version != migrations.newest() {
-        // While a server of an older version runs, its tables must not change.
+        // While a server runs, its tables must not change.
         let mut alone = Lock::exclusive(&opening.path)?;
         alone.lock_file()?;
         upgrade(conn, opening, migrations)

@@ -264,7 +264,7 @@ fn file_open_in_another_program_is_not_replaced() {
     let hard = shop.scratch.path("hard.db");
     std::fs::hard_link(&shop.file, &hard).unwrap();
     let before = std::fs::read(&shop.file).unwrap();
-    // This connection simulates an older version, which uses only SQLite's locks and may have no `-lock` file.
+    // This connection simulates another program, which uses only SQLite's locks.
     let conn = Connection::open(&shop.file).unwrap();
     let count = |conn: &Connection| -> i64 {
         let count = conn.query_row("select count(*) from invoices", [], |row| row.get(0));
