@@ -22,7 +22,7 @@ use crate::domain::signature::has_signing_key;
 use crate::domain::time::{DAY_MS, Time};
 use crate::domain::user::Role;
 use crate::domain::{address, id};
-use crate::store::{Reader, Tx, accounts, endpoints, file, payout_addresses, users};
+use crate::store::{Reader, Tx, accounts, endpoints, file, payout_addresses};
 use serde_json::Value;
 use serde_json::value::to_raw_value;
 use std::sync::Arc;
@@ -73,7 +73,7 @@ impl Service {
         self.set_faults(Faults::default());
         self.write(move |_, tx| {
             file::reset(tx)?;
-            seed_account_and_keys(tx, now)
+            seed(tx, now)
         })
         .await
     }
@@ -205,21 +205,11 @@ pub(super) fn initial_account(db: &Reader<'_>) -> Result<Account, Error> {
 
 /// Writes the initial data into a file without an account.
 pub fn seed_if_empty(tx: &Tx<'_>, now: Time) -> Result<(), Error> {
-    match accounts::all(tx)?.first() {
-        None => seed_account_and_keys(tx, now),
-        // A file of the first version has no users.
-        Some(account) if users::all(tx)?.is_empty() => {
-            let mut account = account.clone();
-            account.server_quota = SERVER_QUOTA;
-            accounts::update(tx, &account)?;
-            seed_operator_and_reseller(tx, account.seq, now)
-        }
-        Some(_) => Ok(()),
-    }
+    if accounts::all(tx)?.is_empty() { seed(tx, now) } else { Ok(()) }
 }
 
-/// Writes the account and its keys.
-fn seed_account_and_keys(tx: &Tx<'_>, now: Time) -> Result<(), Error> {
+/// Writes the account and its keys, the operator and the reseller.
+fn seed(tx: &Tx<'_>, now: Time) -> Result<(), Error> {
     let mut account = Account::new(
         id::new(now).to_string(),
         "Sandbox Shop".to_owned(),
@@ -243,12 +233,7 @@ fn seed_account_and_keys(tx: &Tx<'_>, now: Time) -> Result<(), Error> {
     ] {
         keys::insert_key(tx, account.seq, class, mode, text, now)?;
     }
-    seed_operator_and_reseller(tx, account.seq, now)
-}
-
-/// Writes the operator and the reseller.
-fn seed_operator_and_reseller(tx: &Tx<'_>, account: i64, now: Time) -> Result<(), Error> {
-    reseller::insert_token(tx, account, RESELLER_TOKEN, now)?;
+    reseller::insert_token(tx, account.seq, RESELLER_TOKEN, now)?;
     members::create(tx, OPERATOR, OPERATOR_PASSWORD_HASH, Role::Operator, None, now)?;
     Ok(())
 }

@@ -3,7 +3,6 @@
 //! Invariant: a url may hold a login, so it leaves this file only for requests to the node.
 
 use super::statement::{commands, rows, values};
-use super::{Reader, StoreError};
 use crate::domain::chain::Chain;
 use crate::domain::time::Time;
 use std::fmt;
@@ -49,22 +48,13 @@ rows! {
 }
 
 values! {
-    HAS_TABLE(found: bool) =
-        "select exists (select 1 from sqlite_schema where type = 'table' and name = 'chain_nodes') as found";
-
-    WITH_URL(chain: Chain) = "select chain from chain_nodes where url is not null order by chain";
+    /// Returns the chains whose url is in the file.
+    pub fn chains_with_url(db) -> Vec<(chain: Chain)> =
+        "select chain from chain_nodes where url is not null order by chain";
 
     /// Nodes of a copy that were entered under another public url.
     OF_OTHER_URL(chain: Chain) =
         "select chain from chain_nodes where url is not null and public_url <> :public_url order by chain";
-}
-
-/// Returns the chains whose url is in the file, also in a file of an older version.
-pub fn chains_with_url(db: &Reader<'_>) -> Result<Vec<Chain>, StoreError> {
-    match HAS_TABLE.first(db, &[])? {
-        Some(true) => WITH_URL.all(db, &[]),
-        Some(false) | None => Ok(Vec::new()),
-    }
 }
 
 commands! {

@@ -206,8 +206,7 @@ fn ready_file_does_not_follow_symlinks() {
     let folder = Scratch::new();
     let (ready, victim) = (folder.path("ready"), folder.path("victim"));
     std::fs::write(&victim, "precious").unwrap();
-    // One symlink has the temporary name that earlier versions used, and another symlink has the name of the ready
-    // file.
+    // One symlink has a temporary name that can be guessed, and another symlink has the name of the ready file.
     symlink(&victim, folder.path("ready-new")).unwrap();
     symlink(&victim, &ready).unwrap();
     for (mask, mode) in [("022", 0o644), ("077", 0o600)] {

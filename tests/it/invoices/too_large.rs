@@ -1,4 +1,4 @@
-//! Amounts above the limits are rejected before anything is stored. Amounts that an older version stored remain
+//! Amounts above the limits are rejected before anything is stored. Amounts that another program stored remain
 //! readable.
 
 use crate::support::TEST;
@@ -124,7 +124,7 @@ fn settings_and_prices_are_limited() {
     assert_eq!(paid.expect(200).json()["status"], "confirmed");
 }
 
-/// Inserts two payments as an older version stored them. Each amount fits into 64 bits, but their sum does not.
+/// Changes two payments as another program may. Each amount fits into 64 bits, but their sum does not.
 #[track_caller]
 fn insert_oversized_payments(interface: &OperatorInterface) -> (String, [String; 2]) {
     let shop = &interface.shop;

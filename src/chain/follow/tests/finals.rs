@@ -101,7 +101,7 @@ fn lost_final_block_is_disputed_until_node_has_it() {
     let own = scene.known.complete.clone().unwrap();
     let hash = both.other.block_hash_at(26).unwrap().unwrap();
     let theirs = Block { height: 26, hash };
-    // An older version of Coffer may have stored a final block of the other branch.
+    // The stored final block is of the other branch.
     scene.known.complete = Some(theirs.clone());
     let mut known = create_open_observation(&txid, "a");
     known.block = Some(own.clone());

@@ -187,7 +187,7 @@ function attemptRequest(body, headers) {
     return h(
       'p',
       { class: 'quiet' },
-      'No headers: nothing was sent, the body had another format, or the attempt is from an older version.',
+      'No headers: nothing was sent, or the body had another format.',
     );
   const lines = Object.entries(headers)
     .map(([name, value]) => `${name}: ${value}`)
