@@ -772,10 +772,9 @@ create table transfers (
   -- set at the approval: rate, fee, and the amount without the fee, in base units
   rate             text,
   network_fee      text,
-  network_fee_from text    check (network_fee_from is null
-    or (network_fee_from in ('given', 'estimate', 'setting', 'default') and approved_at is not null)),
+  network_fee_from text    check (network_fee_from is null or network_fee_from in ('given', 'estimate', 'setting', 'default')),
   amount_crypto    text,
-  sent_by          text    check (sent_by is null or (sent_by in ('hand', 'signer') and approved_at is not null)),
+  sent_by          text    check (sent_by is null or sent_by in ('hand', 'signer')),
   -- time from which the signer has it
   signer_at        integer check ((signer_at is null) = (sent_by is not 'signer')),
   -- state of a signer that was started for it. unknown: it ended without a clear result; retry: it sent nothing and runs
@@ -805,6 +804,7 @@ create table transfers (
   check (kind <> 'payout' or mode = 'live'),
   check ((approved_at is null) = (rate is null) and (approved_at is null) = (amount_crypto is null)
     and (approved_at is null) = (network_fee is null)),
+  check ((approved_at is null) = (network_fee_from is null) and (approved_at is null) = (sent_by is null)),
   check (status not in ('requested', 'rejected') or approved_at is null),
   check (status not in ('approved', 'processing', 'paid', 'failed') or approved_at is not null),
   check ((status in ('paid', 'failed', 'rejected', 'cancelled')) = (finalized_at is not null)),

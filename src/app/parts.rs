@@ -285,7 +285,6 @@ impl SharedParts {
         let (service, now) = (&self.service, self.clock.now());
         service.record_interrupted_job(now)?;
         runtime.block_on(service.record_interrupted_commands(now))?;
-        runtime.block_on(service.set_missing_senders(now))?;
         service.create_setup_link(now)
     }
 

@@ -151,9 +151,9 @@ pub struct Transfer {
     pub to_address: String,
     /// Rate, network fee and amount in coin, fixed at approval.
     pub terms: Option<TransferTerms>,
-    /// Source of the network fee; `None` before approval, and in rows that older versions wrote.
+    /// Source of the network fee; `None` before approval.
     pub fee_source: Option<FeeSource>,
-    /// Sender; `None` before approval, and in rows that older versions wrote.
+    /// Sender; `None` before approval.
     pub sent_by: Option<SentBy>,
     /// Time at which the signer became the sender; `None` if the signer is not the sender.
     pub signer_at: Option<Time>,

@@ -2,7 +2,6 @@
 //!
 //! The rules are in `domain::transfer::approval` and `domain::transfer::sender`.
 
-use super::transfers::write_audit_entry;
 use super::{Error, Service};
 use crate::domain::asset::{Asset, Mode};
 use crate::domain::money::Currency;
@@ -17,11 +16,6 @@ use crate::domain::transfer::step::{TransferAction, TransferStep};
 use crate::domain::transfer::terms::fixed_network_fee;
 use crate::domain::transfer::{Transfer, TransferStatus};
 use crate::store::{Reader, Tx, accounts, network_fees, transfers};
-use serde_json::json;
-use std::sync::Arc;
-
-/// Audit log actor for values that a server fills in after an upgrade.
-const UPGRADE_ACTOR: &str = "upgrade";
 
 impl Service {
     /// Returns the step for an approval or a reassignment.
@@ -139,30 +133,6 @@ impl Service {
             amount: of.amount,
             currency: of.currency,
         })
-    }
-
-    /// Sets the sender of approved transfers that an older version stored without a sender. Returns the number of
-    /// changed transfers.
-    ///
-    /// A server calls this function at start, before it runs any command.
-    pub async fn set_missing_senders(self: &Arc<Self>, now: Time) -> Result<usize, Error> {
-        self.write(move |service, tx| {
-            let found = transfers::list_without_sender(tx)?;
-            for transfer in &found {
-                let sent_by = service.sender_conditions(tx, now, transfer)?.choose_sender(None)?;
-                let filled = Transfer {
-                    sent_by: Some(sent_by),
-                    signer_at: (sent_by == SentBy::Signer).then_some(now),
-                    ..transfer.clone()
-                };
-                transfers::update(tx, &filled, transfer.status)?;
-                let detail = json!({ "sentBy": sent_by });
-                let verb = TransferAction::Reassign.as_str();
-                write_audit_entry(tx, now, UPGRADE_ACTOR, verb, &filled, &detail)?;
-            }
-            Ok(found.len())
-        })
-        .await
     }
 }
 

@@ -248,7 +248,7 @@ pub(crate) fn request_refund(
     made.get("id").and_then(Value::as_str).unwrap().to_owned()
 }
 
-/// Changes a transfer directly, to a state that otherwise only a signer, a restore or an upgrade produces.
+/// Changes a transfer directly, to a state that otherwise only a signer or a restore produces.
 #[track_caller]
 pub(crate) fn change_transfer(
     service: &Arc<Service>,

@@ -93,13 +93,6 @@ rows! {
             where p.transfer = t.seq and p.dismissed_at is null and p.amount = t.amount_crypto \
             and p.seen_at >= t.approved_at - t.approved_at % 1000) order by t.seq limit :limit";
 
-    /// Returns approved transfers without a stored sender, oldest first. Older versions did not store the sender.
-    pub fn list_without_sender(db) -> Vec<Transfer> =
-        select "from transfers t indexed by transfers_approved join accounts a on a.seq = t.account \
-            left join invoices i on i.seq = t.invoice \
-            where t.status in ('approved', 'processing') and t.status = 'approved' and t.sent_by is null \
-            order by t.seq";
-
     /// Returns the next `limit` transfers of all accounts whose `seq` is greater than `after`.
     pub fn list_after(db, after: i64, limit: u32) -> Vec<Transfer> =
         select "from transfers t join accounts a on a.seq = t.account \

@@ -139,7 +139,7 @@ view! {
         account: &'a str [Schema::UUID] = "01a1fd55-7a80-7af2-9132-9b2fc82e5efe";
         /// State of the signer, or the hold of a restore. unknown, declined and restored wait for an operator.
         sending: Option<SendingState> = null;
-        /// Sender after approval: a person with a wallet, or the signer; null if it was not kept.
+        /// Sender after approval: a person with a wallet, or the signer; null before approval.
         sent_by: Option<SentBy> = "signer";
         /// Source of the network fee: given at approval, the node's estimate, the coin's setting, or the built-in
         /// fee; null before approval.

@@ -1,4 +1,4 @@
-//! The database file: schema, upgrades, copies, locks, and durability.
+//! The database file: schema, copies, locks, and durability.
 
 pub mod audit;
 mod audit_chains;

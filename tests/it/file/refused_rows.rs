@@ -56,7 +56,7 @@ pub fn file_with_rows(name: &str) -> Connection {
 }
 
 /// Statements, each with the kind of the constraint that rejects it.
-const REFUSED: [(&str, &str); 75] = [
+const REFUSED: [(&str, &str); 77] = [
     // A confirmed invoice has a confirmation time, and other invoices have none.
     ("update invoices set status = 'confirmed', asset = 'ETH', rate = '1', amount_expected = '1',
         deposit_address = '0xa', picked_quote = 1", "CHECK"),
@@ -120,14 +120,21 @@ const REFUSED: [(&str, &str); 75] = [
     ("update transfers set currency = 'GBP'", "CHECK"),
     ("update transfers set status = 'sent'", "CHECK"),
     // An approved transfer has terms, a final transfer has an end time, and a paid transfer has a transaction.
-    ("update transfers set rate = '1', amount_crypto = '1', network_fee = '0'", "CHECK"),
-    ("update transfers set approved_at = 1, rate = '1', amount_crypto = '1', network_fee = '0'", "CHECK"),
-    ("update transfers set status = 'approved', approved_at = 1, rate = '1', amount_crypto = '1'", "CHECK"),
+    ("update transfers set rate = '1', amount_crypto = '1', network_fee = '0', network_fee_from = 'default',
+        sent_by = 'hand'", "CHECK"),
+    ("update transfers set approved_at = 1, rate = '1', amount_crypto = '1', network_fee = '0',
+        network_fee_from = 'default', sent_by = 'hand'", "CHECK"),
+    ("update transfers set status = 'approved', approved_at = 1, rate = '1', amount_crypto = '1',
+        network_fee_from = 'default', sent_by = 'hand'", "CHECK"),
+    ("update transfers set status = 'approved', approved_at = 1, rate = '1', amount_crypto = '1', network_fee = '0',
+        network_fee_from = 'default'", "CHECK"),
+    ("update transfers set status = 'approved', approved_at = 1, rate = '1', amount_crypto = '1', network_fee = '0',
+        sent_by = 'hand'", "CHECK"),
     ("update transfers set status = 'approved'", "CHECK"),
     ("update transfers set status = 'cancelled'", "CHECK"),
     ("update transfers set finalized_at = 1", "CHECK"),
     ("update transfers set status = 'paid', finalized_at = 1, approved_at = 1, rate = '1', amount_crypto = '1',
-        network_fee = '0'", "CHECK"),
+        network_fee = '0', network_fee_from = 'default', sent_by = 'hand'", "CHECK"),
     ("update transfers set sending = 'running'", "CHECK"),
     // A transfer is booked at most once and returned to the balance at most once.
     ("insert into ledger (link, id, account, mode, currency, amount, kind, ref_type, ref_id, transfer, created_at)
@@ -187,7 +194,8 @@ fn tables_accept_valid_rows() {
            values (zeroblob(33), 'n', 1, 'test', 'EUR', 100, 'adjustment', 'invoice', 'i', 1, 2, 0)",
         "insert into ledger (link, id, account, mode, currency, amount, kind, ref_type, ref_id, transfer, reverses, created_at)
            values (zeroblob(33), 'q', 1, 'live', 'EUR', 100, 'payout_reversal', 'payout', 't', 1, 3, 0)",
-        "update transfers set status = 'approved', approved_at = 1, rate = '1', amount_crypto = '1', network_fee = '0'",
+        "update transfers set status = 'approved', approved_at = 1, rate = '1', amount_crypto = '1', network_fee = '0',
+           network_fee_from = 'default', sent_by = 'hand'",
         "update transfers set status = 'processing', sending = 'running'",
         "update transfers set status = 'paid', sending = null, txid = 'x', txid_from = 'person', attached_at = 1,
            settled_by = 'chain', finalized_at = 1",

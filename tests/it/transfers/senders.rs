@@ -214,41 +214,6 @@ fn transfer_without_a_node_is_sent_by_hand() {
 }
 
 #[test]
-fn first_start_after_the_upgrade_sets_sender_of_approved_transfers() {
-    let served = Installation::new();
-    let mut running = served.start(&[]);
-    let id = served.create_approved_payout_to(&running, ETHEREUM);
-    assert!(running.process.close_input_and_wait());
-    let sent_by = "select ifnull(sent_by, '') || (signer_at is not null) from transfers";
-    let forget = "update transfers set sent_by = null, signer_at = null";
-    // The cases: no signer, a partial configuration, too low a limit, and a sufficient limit.
-    let program = served.write_program("signer", "sleep 100000");
-    let with_signer = signer_settings(&program);
-    for (settings, limit, expected) in [
-        (&[][..], 100_000, "hand0"),
-        (&with_signer[..2], 100_000, "hand0"),
-        (&with_signer, 1_999, "hand0"),
-        (&with_signer, 2_000, "signer1"),
-    ] {
-        let conn = served.open_file();
-        conn.execute(forget, []).unwrap();
-        conn.execute("update accounts set signer_max = ?1", [limit]).unwrap();
-        drop(conn);
-        let mut running = served.start(settings);
-        served.wait_for_query_result(sent_by, &[expected]);
-        assert!(running.process.close_input_and_wait());
-    }
-    let noted = "select group_concat(actor || ' ' || action || ' ' || json_extract(detail, '$.sentBy'), ';') \
-        from audit_log where action = 'payout.reassign'";
-    let hand = "upgrade payout.reassign hand";
-    served.wait_for_query_result(
-        noted,
-        &[&format!("{hand};{hand};{hand};upgrade payout.reassign signer")],
-    );
-    assert!(!id.is_empty());
-}
-
-#[test]
 fn summary_counts_transfers_without_a_signer() {
     let served = Installation::new();
     let mut running = served.start(&[]);
