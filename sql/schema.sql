@@ -73,30 +73,30 @@ create table accounts (
   settlement_enabled      integer not null check (settlement_enabled in (0, 1)),
   customers_enabled       integer not null check (customers_enabled in (0, 1)),
   -- maximum number of servers at once; 0: the account may not order servers
-  server_quota            integer not null default 0 check (server_quota >= 0),
+  server_quota            integer not null check (server_quota >= 0),
   payout_asset            text    not null,
   payout_min              integer not null check (payout_min >= 0),
   payout_daily_max        integer not null check (payout_daily_max >= 0),
   -- maximum that the signer gets in 24 hours, in cents of each currency; null: no limit
-  signer_max              integer default 100000 check (signer_max >= 0),
+  signer_max              integer check (signer_max >= 0),
   invoice_max             integer not null check (invoice_max > 0),
   -- tolerance within which an amount counts as paid, in basis points of the price
   under_bps               integer not null check (under_bps between 0 and 2000),
   over_bps                integer not null check (over_bps between 0 and 2000),
   -- difference between the market rate and the account's rate, in basis points
-  rate_spread_bps         integer not null default 0 check (rate_spread_bps between 0 and 2000),
+  rate_spread_bps         integer not null check (rate_spread_bps between 0 and 2000),
   ttl_seconds             integer not null check (ttl_seconds between 60 and 86400),
   success_url             text,
   cancel_url              text,
   branding_color          text    check (branding_color glob '#[0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f]'),
   branding_logo_url       text,
-  checkout_lang           text    not null default 'en' check (checkout_lang <> ''),
+  checkout_lang           text    not null check (checkout_lang <> ''),
   -- coins that the checkout lists first: a JSON array of their ids, in order
-  favorite_coins          text    not null default '[]' check (json_valid(favorite_coins)),
+  favorite_coins          text    not null check (json_valid(favorite_coins)),
   -- lines below the merchant's name on receipts: a JSON array of texts
-  address_lines           text    not null default '[]' check (json_valid(address_lines)),
+  address_lines           text    not null check (json_valid(address_lines)),
   -- origins of the pages that may use the public key: a JSON array; empty: all
-  allowed_origins         text    not null default '[]' check (json_valid(allowed_origins)),
+  allowed_origins         text    not null check (json_valid(allowed_origins)),
   -- signs deliveries to an invoice's own webhookUrl
   legacy_secret           text    not null check (legacy_secret <> ''),
   -- the previous secret, which also signs until the second time
@@ -180,7 +180,7 @@ create table sessions (
   created_at  integer not null,
   expires_at  integer not null check (expires_at > created_at),
   -- time at which the password was last entered, by real time even if a sandbox's clock was moved
-  password_at integer not null default 0
+  password_at integer not null
 ) strict;
 create index sessions_by_end on sessions (expires_at);
 
@@ -267,6 +267,7 @@ create table pool_addresses (
   -- the account that took the address, and when: one account must not empty a pool that others need
   account     integer references accounts (seq),
   assigned_at integer,
+  check ((state = 'assigned') = (account is not null) and (account is null) = (assigned_at is null)),
   unique (pool, address)
 ) strict;
 create index pool_addresses_free on pool_addresses (pool, seq) where state = 'free';
@@ -594,7 +595,7 @@ create table invoices (
   -- the quote that was picked last; the current quote also depends on the payments
   picked_quote    integer,
   -- chains on which a live invoice can be paid in time, sorted and separated by commas; a lagging chain delays the expiry
-  waits_for       text    not null default '' check (mode = 'live' or waits_for = ''),
+  waits_for       text    not null check (mode = 'live' or waits_for = ''),
   redirect_url    text,
   cancel_url      text,
   webhook_url     text,
@@ -660,9 +661,9 @@ create table quotes (
   rate_source     text    not null check (rate_source <> ''),
   rate_at         integer not null,
   -- the account's spread, which the rate includes
-  rate_spread_bps integer not null default 0 check (rate_spread_bps between 0 and 2000),
+  rate_spread_bps integer not null check (rate_spread_bps between 0 and 2000),
   -- figure and time of each source: JSON
-  rate_evidence   text    not null default '[]' check (json_valid(rate_evidence)),
+  rate_evidence   text    not null check (json_valid(rate_evidence)),
   amount_expected text    not null,
   address         text    not null,
   -- 1 if the address is not the invoice's
@@ -683,8 +684,8 @@ create table payments (
   rate            text    not null,
   rate_source     text    not null check (rate_source <> ''),
   rate_at         integer not null,
-  rate_spread_bps integer not null default 0 check (rate_spread_bps between 0 and 2000),
-  rate_evidence   text    not null default '[]' check (json_valid(rate_evidence)),
+  rate_spread_bps integer not null check (rate_spread_bps between 0 and 2000),
+  rate_evidence   text    not null check (json_valid(rate_evidence)),
   value           integer not null check (value >= 0),
   on_time         integer not null check (on_time in (0, 1)),
   -- 1 once it was confirmed for the first time
@@ -715,8 +716,8 @@ create table deposits (
   rate            text    not null,
   rate_source     text    not null check (rate_source <> ''),
   rate_at         integer not null,
-  rate_spread_bps integer not null default 0 check (rate_spread_bps between 0 and 2000),
-  rate_evidence   text    not null default '[]' check (json_valid(rate_evidence)),
+  rate_spread_bps integer not null check (rate_spread_bps between 0 and 2000),
+  rate_evidence   text    not null check (json_valid(rate_evidence)),
   fixed_at        integer,
   -- EUR cents
   gross           integer not null check (gross >= 0),

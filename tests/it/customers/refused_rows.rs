@@ -11,9 +11,9 @@ insert into pool_addresses (pool, address, state, imported_at) values ('solana',
 insert into observations (seq, mode, chain, txid, position, asset, address, amount, state, seen_at, confirmed_at)
   values (2, 'test', 'base', '0xt', 0, 'USDC-BASE', '0xc', '1', 'confirmed', 0, 0),
          (3, 'test', 'base', '0xt', 1, 'USDC-BASE', '0xd', '1', 'seen', 0, null);
-insert into deposits (seq, id, account, mode, customer, observation, rate, rate_source, rate_at, fixed_at, gross, fee,
-    was_confirmed, created_at)
-  values (1, 'd', 1, 'test', 1, 2, '1', 'fixed', 0, 0, 100, 1, 1, 0);
+insert into deposits (seq, id, account, mode, customer, observation, rate, rate_source, rate_at, rate_spread_bps, rate_evidence,
+    fixed_at, gross, fee, was_confirmed, created_at)
+  values (1, 'd', 1, 'test', 1, 2, '1', 'fixed', 0, 0, '[]', 0, 100, 1, 1, 0);
 insert into ledger (link, sale_fee_bps, id, account, mode, currency, amount, kind, ref_type, ref_id, deposit, created_at)
   values (zeroblob(33), 100, 'ds', 1, 'test', 'EUR', 100, 'sale', 'deposit', 'd', 1, 0);
 insert into ledger (link, id, account, mode, currency, amount, kind, ref_type, ref_id, fee_bps, deposit, created_at)
@@ -22,7 +22,7 @@ insert into unmatched_payments (id, observation, reason) values ('u', 3, 'unknow
 ";
 
 /// Statements, each with the kind of the constraint that rejects it.
-const REFUSED: [(&str, &str); 38] = [
+const REFUSED: [(&str, &str); 41] = [
     // A reference is unique in its account and mode.
     ("insert into customers (account, mode, ref, created_at) values (1, 'test', 'ada', 1)", "UNIQUE"),
     ("insert into customers (account, mode, ref, created_at) values (1, 'test', '', 1)", "CHECK"),
@@ -37,10 +37,13 @@ const REFUSED: [(&str, &str); 38] = [
     // An imported address exists once, and its state is free, assigned or retired.
     ("insert into pool_addresses (pool, address, state, imported_at) values ('solana', 's', 'free', 1)", "UNIQUE"),
     ("update pool_addresses set state = 'gone'", "CHECK"),
+    ("update pool_addresses set state = 'assigned'", "CHECK"),
+    ("update pool_addresses set state = 'assigned', account = 1", "CHECK"),
+    ("update pool_addresses set account = 1, assigned_at = 0", "CHECK"),
     // A deposit exists once and belongs to an observed payment.
-    ("insert into deposits (seq, id, account, mode, customer, observation, rate, rate_source, rate_at, fixed_at, gross,
-        fee, was_confirmed, created_at) select 2, 'e', account, mode, customer, observation, rate, rate_source, rate_at, fixed_at, gross, fee,
-        was_confirmed, created_at from deposits", "UNIQUE"),
+    ("insert into deposits (seq, id, account, mode, customer, observation, rate, rate_source, rate_at, rate_spread_bps,
+        rate_evidence, fixed_at, gross, fee, was_confirmed, created_at) select 2, 'e', account, mode, customer, observation,
+        rate, rate_source, rate_at, rate_spread_bps, rate_evidence, fixed_at, gross, fee, was_confirmed, created_at from deposits", "UNIQUE"),
     ("update deposits set observation = 9", "FOREIGN KEY"),
     ("update deposits set was_confirmed = 2", "CHECK"),
     ("update deposits set rate_spread_bps = 2001", "CHECK"),
@@ -96,7 +99,7 @@ fn customer_tables_accept_valid_rows() {
     for statement in [
         "insert into customers (account, mode, ref, created_at) values (1, 'live', 'ada', 1)",
         "insert into addresses (mode, pool, address, customer) values ('test', 'tron', 'T', 1)",
-        "update pool_addresses set state = 'assigned'",
+        "update pool_addresses set state = 'assigned', account = 1, assigned_at = 0",
         "update deposits set was_confirmed = 0, fee = 100",
         "update deposits set fixed_at = null where was_confirmed = 0",
         "update unmatched_payments set reason = 'unquoted_coin', account = 1, invoice = 1",

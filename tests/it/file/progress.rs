@@ -42,9 +42,9 @@ fn audit_reports_progress_of_checks_and_invoices() {
     }
     // Each of these invoices causes a finding.
     shop.execute_sql(
-        "insert into invoices (id, account, mode, status, amount, currency, metadata, under_bps, over_bps, created_at,
-         expires_at) with recursive n(i) as (select 1 union all select i + 1 from n where i < 2500)
-         select 'many' || i, account, mode, status, amount, currency, metadata, under_bps, over_bps, created_at,
+        "insert into invoices (id, account, mode, status, amount, currency, waits_for, metadata, under_bps, over_bps,
+         created_at, expires_at) with recursive n(i) as (select 1 union all select i + 1 from n where i < 2500)
+         select 'many' || i, account, mode, status, amount, currency, waits_for, metadata, under_bps, over_bps, created_at,
          expires_at from n, (select * from invoices limit 1)",
     );
     let (mut told, mut findings) = (RecordedProgress::default(), 0);

@@ -8,19 +8,22 @@ const TEMPLATE: &[u8] = include_bytes!("../../../sql/template.db");
 /// Statements that insert one account, two invoices and a requested payout. The first invoice has a quote and a
 /// payment with its ledger entries.
 const ROWS: &str = "
-insert into accounts (seq, id, name, status, fee_bps, settlement_enabled, customers_enabled, payout_asset, invoice_max, payout_min,
-    payout_daily_max, under_bps, over_bps, ttl_seconds, success_url, cancel_url, legacy_secret, created_at) values (1, 'a', 'Shop', 'active', 100, 1, 1, 'SOL', 1, 0, 0, 50, 50, 60, null, null, 's', 0);
-insert into invoices (seq, id, account, mode, status, amount, currency, metadata, under_bps, over_bps, created_at, expires_at)
-  values (1, 'i', 1, 'test', 'created', 100, 'EUR', '{}', 50, 50, 0, 1),
-         (2, 'j', 1, 'test', 'created', 100, 'EUR', '{}', 50, 50, 0, 1);
+insert into accounts (seq, id, name, status, fee_bps, settlement_enabled, customers_enabled, server_quota, payout_asset,
+    payout_min, payout_daily_max, invoice_max, under_bps, over_bps, rate_spread_bps, ttl_seconds, checkout_lang,
+    favorite_coins, address_lines, allowed_origins, legacy_secret, created_at)
+  values (1, 'a', 'Shop', 'active', 100, 1, 1, 0, 'SOL', 0, 0, 1, 50, 50, 0, 60, 'en', '[]', '[]', '[]', 's', 0);
+insert into invoices (seq, id, account, mode, status, amount, currency, waits_for, metadata, under_bps, over_bps, created_at,
+    expires_at)
+  values (1, 'i', 1, 'test', 'created', 100, 'EUR', '', '{}', 50, 50, 0, 1),
+         (2, 'j', 1, 'test', 'created', 100, 'EUR', '', '{}', 50, 50, 0, 1);
 insert into addresses (mode, pool, address, invoice) values ('test', 'evm', '0xa', 1);
-insert into quotes (seq, invoice, asset, rate, rate_source, rate_at, amount_expected, address, given, created_at)
-  values (1, 1, 'ETH', '1', 'fixed', 0, '1', '0xa', 0, 0);
+insert into quotes (seq, invoice, rate_spread_bps, rate_evidence, asset, rate, rate_source, rate_at, amount_expected, address, given, created_at)
+  values (1, 1, 0, '[]', 'ETH', '1', 'fixed', 0, '1', '0xa', 0, 0);
 insert into observations (seq, mode, chain, txid, position, asset, address, amount, state, seen_at)
   values (1, 'test', 'ethereum', '0xt', 0, 'ETH', '0xa', '1', 'seen', 0);
-insert into payments (seq, id, invoice, quote, observation, rate, rate_source, rate_at, value, on_time,
-    was_confirmed, seen_at, created_at)
-  values (1, 'p', 1, 1, 1, '1', 'fixed', 0, 100, 1, 0, 0, 0);
+insert into payments (seq, id, invoice, quote, observation, rate, rate_source, rate_at, rate_spread_bps, rate_evidence, value,
+    on_time, was_confirmed, seen_at, created_at)
+  values (1, 'p', 1, 1, 1, '1', 'fixed', 0, 0, '[]', 100, 1, 0, 0, 0);
 insert into ledger (link, sale_fee_bps, seq, id, account, mode, currency, amount, kind, ref_type, ref_id, payment, created_at)
   values (zeroblob(33), 100, 1, 'l', 1, 'test', 'EUR', 100, 'sale', 'invoice', 'i', 1, 0);
 insert into ledger (link, seq, id, account, mode, currency, amount, kind, ref_type, ref_id, payment, reverses, created_at)
@@ -98,9 +101,9 @@ const REFUSED: [(&str, &str); 77] = [
     // A payment is stored once. A confirmed payment has a confirmation time, and other payments have none.
     ("insert into observations (mode, chain, txid, position, asset, address, amount, state, seen_at)
         select mode, chain, txid, position, asset, '0xb', '2', state, seen_at from observations", "UNIQUE"),
-    ("insert into payments (seq, id, invoice, quote, observation, rate, rate_source, rate_at, value, on_time,
-        was_confirmed, seen_at, created_at) select 2, 'q', invoice, quote, observation, rate, rate_source, rate_at, value, on_time,
-        was_confirmed, seen_at, created_at from payments", "UNIQUE"),
+    ("insert into payments (seq, id, invoice, quote, observation, rate, rate_source, rate_at, rate_spread_bps, rate_evidence,
+        value, on_time, was_confirmed, seen_at, created_at) select 2, 'q', invoice, quote, observation, rate, rate_source,
+        rate_at, rate_spread_bps, rate_evidence, value, on_time, was_confirmed, seen_at, created_at from payments", "UNIQUE"),
     ("update payments set observation = 9", "FOREIGN KEY"),
     ("update observations set state = 'confirmed'", "CHECK"),
     ("update observations set confirmed_at = 1", "CHECK"),
@@ -142,18 +145,18 @@ const REFUSED: [(&str, &str); 77] = [
     ("update ledger set amount = 100 where seq = 3", "CHECK"),
     ("update ledger set kind = 'payout_reversal' where seq = 3", "CHECK"),
     ("update balances set reserved = -1", "CHECK"),
-    ("insert into quotes (invoice, asset, rate, rate_source, rate_at, amount_expected, address, given, created_at)
-        values (9, 'ETH', '1', 'fixed', 0, '1', '0xa', 0, 0)", "FOREIGN KEY"),
+    ("insert into quotes (rate_spread_bps, rate_evidence, invoice, asset, rate, rate_source, rate_at, amount_expected, address, given, created_at)
+        values (0, '[]', 9, 'ETH', '1', 'fixed', 0, '1', '0xa', 0, 0)", "FOREIGN KEY"),
     // An invoice has at most one quote for each coin. An invoice that waits for a chain is in live mode.
-    ("insert into quotes (invoice, asset, rate, rate_source, rate_at, amount_expected, address, given, created_at)
-        values (1, 'ETH', '1', 'fixed', 0, '1', '0xb', 0, 0)", "UNIQUE"),
+    ("insert into quotes (rate_spread_bps, rate_evidence, invoice, asset, rate, rate_source, rate_at, amount_expected, address, given, created_at)
+        values (0, '[]', 1, 'ETH', '1', 'fixed', 0, '1', '0xb', 0, 0)", "UNIQUE"),
     ("update quotes set given = 2", "CHECK"),
     ("update invoices set waits_for = 'bitcoin'", "CHECK"),
     // A rate has a source.
-    ("insert into quotes (invoice, asset, rate, rate_at, amount_expected, address, given, created_at)
-        values (1, 'LTC', '1', 0, '1', '0xa', 0, 0)", "NOT NULL"),
-    ("insert into quotes (invoice, asset, rate, rate_source, amount_expected, address, given, created_at)
-        values (1, 'LTC', '1', 'fixed', '1', '0xa', 0, 0)", "NOT NULL"),
+    ("insert into quotes (rate_spread_bps, rate_evidence, invoice, asset, rate, rate_at, amount_expected, address, given, created_at)
+        values (0, '[]', 1, 'LTC', '1', 0, '1', '0xa', 0, 0)", "NOT NULL"),
+    ("insert into quotes (rate_spread_bps, rate_evidence, invoice, asset, rate, rate_source, amount_expected, address, given, created_at)
+        values (0, '[]', 1, 'LTC', '1', 'fixed', '1', '0xa', 0, 0)", "NOT NULL"),
     ("update quotes set rate_source = ''", "CHECK"),
     ("update quotes set rate_spread_bps = 2001", "CHECK"),
     ("update quotes set rate_evidence = 'kraken'", "CHECK"),

@@ -152,10 +152,9 @@ fn merchant_sees_only_links_of_the_own_account() {
     let interface = LinkClient::sign_in(&shop);
     let link = interface.create_test_link(json!({ "name": "A coffee", "currency": "EUR" }));
     shop.execute_sql(
-        "insert into accounts (seq, id, name, status, fee_bps, settlement_enabled, customers_enabled, payout_asset, invoice_max, payout_min,
-           payout_daily_max, under_bps, over_bps, ttl_seconds, legacy_secret, created_at)
-           select 2, '01a1fd55-7a80-7af2-9132-9b2fc82e5efe', 'Other', status, fee_bps, 0, 0, payout_asset, invoice_max, payout_min,
-           payout_daily_max, under_bps, over_bps, ttl_seconds, 's', 0 from accounts where seq = 1;
+        "create temp table copied as select * from accounts where seq = 1;
+         update copied set seq = 2, id = '01a1fd55-7a80-7af2-9132-9b2fc82e5efe', name = 'Other';
+         insert into accounts select * from copied;
          insert into users (id, email, password_hash, role, account, created_at)
            select 'm', 'merchant@sandbox.test', password_hash, 'merchant', 1, 0 from users limit 1;
          insert into users (id, email, password_hash, role, account, created_at)

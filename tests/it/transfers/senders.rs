@@ -45,8 +45,8 @@ impl SignerShop {
         let conn = self.served.open_file();
         let id = format!("01a1fd8d-2c10-7b41-9e07-{:012x}", next_transfer_number(&conn));
         conn.execute(
-            "insert into invoices (id, account, mode, status, amount, currency, metadata, under_bps, over_bps, created_at, \
-               expires_at) values (?1 || 'i', 1, 'live', 'created', 100, 'EUR', '{}', 0, 0, 0, 9e15)",
+            "insert into invoices (id, account, mode, status, amount, currency, waits_for, metadata, under_bps, over_bps, \
+               created_at, expires_at) values (?1 || 'i', 1, 'live', 'created', 100, 'EUR', '', '{}', 0, 0, 0, 9e15)",
             [&id],
         )
         .unwrap();
