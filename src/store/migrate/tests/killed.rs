@@ -8,8 +8,8 @@
     reason = "the upgrade runs in another process, which gets a path in its environment"
 )]
 
-use super::LONGER;
 use super::opened::FirstVersionFile;
+use super::{CHANGE_CHECK, Migrations, RECREATE, SCHEMA};
 use crate::store::paths::with_suffix;
 use crate::store::statement::values;
 use rusqlite::Connection;
@@ -19,10 +19,16 @@ use std::process::{Child, Command, Stdio};
 /// Variable with the path of the file to upgrade.
 const FILE: &str = "COFFER_TEST_UPGRADE";
 /// Number of upgrades that are killed.
-const KILL_COUNT: usize = 12;
+const KILL_COUNT: usize = 10;
+/// Adds a column. Few pages stay in memory, so that the log grows while the upgrade runs.
+const SPILL: &str = "-- adds a column
+    pragma cache_size = 20;
+    alter table customers add column note text;";
+/// The first version, and three upgrades.
+const UPGRADES: Migrations = Migrations(&[SCHEMA, SPILL, RECREATE, CHANGE_CHECK]);
 /// Inserts customers, so that an upgrade has much to write.
 const MANY_ROWS: &str = "pragma foreign_keys = on;
-    with recursive n (n) as (select 100 union all select n + 1 from n where n < 20000)
+    with recursive n (n) as (select 100 union all select n + 1 from n where n < 8000)
     insert into customers (seq, account, mode, ref, created_at) select n, 1, 'test', printf('%.*c%d', 250, 'x', n), 0 from n";
 
 values! {
@@ -34,7 +40,7 @@ values! {
 fn upgrade_in_another_process() {
     if let Some(path) = std::env::var_os(FILE) {
         let file = std::mem::ManuallyDrop::new(FirstVersionFile(path.into()));
-        drop(file.open(LONGER, true).unwrap());
+        drop(file.open(UPGRADES, true).unwrap());
     }
 }
 
@@ -69,7 +75,7 @@ fn killed_upgrade_leaves_the_rows_of_one_version() {
         interrupted += usize::from(version == 1);
         assert_eq!(count_customers(&file), count);
         // The next start upgrades the file if the killed one has not.
-        drop(file.open(LONGER, true).unwrap());
+        drop(file.open(UPGRADES, true).unwrap());
         assert_eq!(file.content(), (4, before));
         assert_eq!(count_customers(&file), count);
     }
