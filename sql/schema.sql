@@ -997,7 +997,7 @@ create table event_rows (
   created_at integer not null,
   -- the event of the same object that has the members missing from `content`
   first      integer check (first < seq),
-  -- the object of the event, or its members that differ from those of `first`, or a whole body of another form
+  -- the object of the event, or its members that differ from those of `first`
   content    text    not null check (json_valid(content)),
   -- the refunded invoice at that time, for the legacy body
   invoice    text    check (invoice is null or json_valid(invoice))
@@ -1008,15 +1008,14 @@ create index events_by_object on event_rows (object_id, seq);
 
 create view events as
 select r.seq, r.id, r.account, r.mode, r.type, r.object_id, r.created_at,
-  iif(r.content glob '{"id":"evt_*', r.content,
-    '{"id":"' || r.id || '","object":"event","type":"' || r.type || '","livemode":' || iif(r.mode = 'live', 'true', 'false')
+  '{"id":"' || r.id || '","object":"event","type":"' || r.type || '","livemode":' || iif(r.mode = 'live', 'true', 'false')
     || ',"created":"' || strftime('%Y-%m-%dT%H:%M:%S', r.created_at / 1000, 'unixepoch')
     || printf('.%03dZ', r.created_at % 1000) || '","data":{"object":'
     || iif(r.first is null, r.content, (
       select json_group_object(m.key, json(ifnull(r.content -> m.key, f.content -> m.key)))
       from event_rows f, json_each(iif(json_valid(r.content) and json_valid(f.content), f.content, '{}')) m
       where f.seq = r.first))
-    || '}}') as body,
+    || '}}' as body,
   r.invoice
 from event_rows r;
 
@@ -1052,7 +1051,7 @@ create table webhook_queues (
   name text    not null unique
 ) strict;
 
-create table delivery_rows (
+create table deliveries (
   seq             integer primary key,
   id              text    not null unique,
   event           integer not null references event_rows (seq),
@@ -1067,18 +1066,13 @@ create table delivery_rows (
   next_attempt_at integer,
   check ((state = 'pending') = (next_attempt_at is not null))
 ) strict;
-create unique index deliveries_of_event on delivery_rows (event, ifnull(endpoint, 0));
-create index deliveries_due on delivery_rows (queue, next_attempt_at) where state = 'pending';
-create index deliveries_not_taken on delivery_rows (state, event) where state <> 'delivered';
-create index deliveries_of_endpoint on delivery_rows (endpoint, event) where endpoint is not null;
+create unique index deliveries_of_event on deliveries (event, ifnull(endpoint, 0));
+create index deliveries_due on deliveries (queue, next_attempt_at) where state = 'pending';
+create index deliveries_not_taken on deliveries (state, event) where state <> 'delivered';
+create index deliveries_of_endpoint on deliveries (endpoint, event) where endpoint is not null;
 
-create view deliveries as
-select d.seq, d.id, d.event, d.endpoint, (select url from webhook_urls where seq = d.url) as url,
-  (select name from webhook_queues where seq = d.queue) as lane, d.state, d.attempts, d.made_before, d.next_attempt_at
-from delivery_rows d;
-
-create table attempt_rows (
-  delivery   integer not null references delivery_rows (seq),
+create table attempts (
+  delivery   integer not null references deliveries (seq),
   -- counted over all rounds
   number     integer not null check (number >= 1),
   at         integer not null,
@@ -1093,14 +1087,10 @@ create table attempt_rows (
   -- format of the body that was sent
   format     text    check ((format is null) = (signatures is null) and format in ('event', 'legacy')),
   primary key (delivery, number),
-  check ((status is null) <> (error is null))
+  check ((status is null) <> (error is null)),
+  check (status is null or signatures is not null)
 ) strict, without rowid;
-create index attempts_by_age on attempt_rows (at);
-
-create view attempts as
-select (select id from delivery_rows where seq = a.delivery) as delivery, a.number, a.at, a.status, a.latency_ms, a.error,
-  a.answer, a.answer_of, a.signatures, a.format
-from attempt_rows a;
+create index attempts_by_age on attempts (at);
 
 -- The newest event of each endpoint whose delivery was deleted with its last attempt, for the audit.
 create table pruned_deliveries (

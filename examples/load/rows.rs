@@ -164,7 +164,7 @@ impl Rows {
         Ok(Rows {
             invoice,
             event: Row::newest(&conn, "event_rows")?,
-            delivery: Row::newest(&conn, "delivery_rows")?,
+            delivery: Row::newest(&conn, "deliveries")?,
         })
     }
 

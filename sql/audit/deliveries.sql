@@ -16,13 +16,14 @@ from invoices i join events e on e.object_id = i.id
 where i.webhook_url is not null and e.seq > ifnull((select event from pruned_deliveries where endpoint = 0), 0)
   and not exists (select 1 from deliveries d where d.event = e.seq and d.endpoint is null)
 union all
-select format('delivery %s', d.id), format('to an endpoint of another account or mode: %s', d.url),
+select format('delivery %s', d.id),
+  format('to an endpoint of another account or mode: %s', (select url from webhook_urls where seq = d.url)),
   'to the account of its event'
 from deliveries d join events e on e.seq = d.event join endpoints p on p.seq = d.endpoint
 where p.account <> e.account
 union all
 select format('attempt %s of delivery %s', a.number, d.id),
   format('answered as attempt %s, which has no answer', a.answer_of), 'answered as one that has it'
-from attempt_rows a join delivery_rows d on d.seq = a.delivery
-  left join attempt_rows f on f.delivery = a.delivery and f.number = a.answer_of
+from attempts a join deliveries d on d.seq = a.delivery
+  left join attempts f on f.delivery = a.delivery and f.number = a.answer_of
 where a.answer_of is not null and f.answer is null

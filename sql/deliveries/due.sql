@@ -4,7 +4,7 @@ select d.id, (select url from webhook_urls where seq = d.url) as url, d.made_bef
   -- a previous secret signs beside the new one until its time has passed
   case when d.endpoint is null and a.legacy_secret_old_until > :now then a.legacy_secret_old
     when n.secret_old_until > :now then n.secret_old end as old_secret
-from delivery_rows d join events e on e.seq = d.event join accounts a on a.seq = e.account
+from deliveries d join events e on e.seq = d.event join accounts a on a.seq = e.account
   left join endpoints n on n.seq = d.endpoint
 where d.state = 'pending' and d.queue = (select seq from webhook_queues where name = :queue) and d.next_attempt_at <= :now
 order by d.next_attempt_at limit :limit

@@ -1,7 +1,7 @@
 -- Endpoints whose last five attempts of the past day all failed.
 with last as (
   select d.endpoint, t.status, row_number() over (partition by d.endpoint order by t.at desc) as number
-  from attempt_rows t join delivery_rows d on d.seq = t.delivery
+  from attempts t join deliveries d on d.seq = t.delivery
   where d.endpoint is not null and t.at > :now - 86400000
 )
 select format('the endpoint %s of account %s has not taken a webhook in its last 5 attempts', p.url, a.id) as about,

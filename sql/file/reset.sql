@@ -1,7 +1,7 @@
 -- Deletes everything but the row of `file`, referencing rows first.
 delete from idempotency;
-delete from attempt_rows;
-delete from delivery_rows;
+delete from attempts;
+delete from deliveries;
 delete from pruned_deliveries;
 delete from webhook_urls;
 delete from webhook_queues;

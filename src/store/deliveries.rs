@@ -1,5 +1,5 @@
-//! The tables `delivery_rows` and `attempt_rows`: webhooks to be sent, and their attempts. The views `deliveries` and
-//! `attempts` show URLs, queues and responses that several rows share.
+//! The tables `deliveries` and `attempts`: webhooks to be sent, and their attempts. URLs, names of queues and responses
+//! are stored once.
 
 use super::page::{PageBounds, Position};
 use super::statement::{commands, rows, sql_limit, values};
@@ -133,7 +133,10 @@ rows! {
 }
 
 rows! {
-    fn read(d.id, event = "e.id", kind = "e.type", endpoint = "n.id", d.url, d.state, d.next_attempt_at) -> DeliveryRow {
+    fn read(
+        d.id, event = "e.id", kind = "e.type", endpoint = "n.id", url = "(select url from webhook_urls where seq = d.url)",
+        d.state, d.next_attempt_at,
+    ) -> DeliveryRow {
         Ok(DeliveryRow { id, event, kind, endpoint, url, state, next_attempt_at })
     }
 
@@ -160,12 +163,12 @@ values! {
     /// and mode of its event; `None` if the delivery no longer exists.
     pub fn seq_and_earlier_attempts(db, id: &str)
         -> Option<(seq: i64, made_before: u32, account: i64, mode: Mode)> =
-        "select d.seq, d.made_before, e.account, e.mode from delivery_rows d join event_rows e on e.seq = d.event \
+        "select d.seq, d.made_before, e.account, e.mode from deliveries d join event_rows e on e.seq = d.event \
             where d.id = :id";
 
     /// Returns the number of the first attempt with this response, from the attempt `from` on.
     fn attempt_with_answer(db, delivery: i64, from: u32, answer: &str) -> Option<(number: u32)> =
-        "select number from attempt_rows \
+        "select number from attempts \
             where delivery = :delivery and number >= :from and answer = :answer order by number limit 1";
 }
 
@@ -177,7 +180,7 @@ values! {
 
 commands! {
     fn insert_row(tx, id: &str, event: i64, endpoint: Option<i64>, url: i64, queue: i64, next_attempt_at: Time) =
-        "insert into delivery_rows (id, event, endpoint, url, queue, state, attempts, next_attempt_at) \
+        "insert into deliveries (id, event, endpoint, url, queue, state, attempts, next_attempt_at) \
             values (:id, :event, :endpoint, :url, :queue, 'pending', 0, :next_attempt_at)";
 
     fn insert_url(tx, url: &str) -> i64 = insert into webhook_urls { url };
@@ -189,7 +192,7 @@ commands! {
 
     fn insert_attempt(
         tx, delivery: i64, number: u32, attempt: &DeliveryAttempt, answer: Option<&str>, answer_of: Option<u32>
-    ) = insert into attempt_rows {
+    ) = insert into attempts {
         delivery, number, at: attempt.at, status: attempt.status, latency_ms: attempt.latency_ms, error: attempt.error,
         signatures: attempt.signed.as_ref().map(|signed| &signed.signatures),
         format: attempt.signed.as_ref().map(|signed| signed.format), answer, answer_of,
@@ -197,9 +200,9 @@ commands! {
 
     /// Marks a pending delivery as failed, without another attempt.
     pub fn mark_failed(tx, id: &str) =
-        "update delivery_rows set state = 'failed', next_attempt_at = null where id = :id and state = 'pending'";
+        "update deliveries set state = 'failed', next_attempt_at = null where id = :id and state = 'pending'";
 
-    BRING_FORWARD = "update delivery_rows set next_attempt_at = :now where state = 'pending' and next_attempt_at > :latest";
+    BRING_FORWARD = "update deliveries set next_attempt_at = :now where state = 'pending' and next_attempt_at > :latest";
 }
 
 /// Inserts a delivery that is due now.

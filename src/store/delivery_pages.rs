@@ -1,4 +1,4 @@
-//! The views `deliveries` and `attempts` for the API and the pages: lists of deliveries, and repeated sending.
+//! The tables `deliveries` and `attempts` for the API and the pages: lists of deliveries, and repeated sending.
 //!
 //! Invariant: every query for an account also tests the account and the mode of the event.
 
@@ -107,8 +107,8 @@ pub struct ResendQuery {
 
 rows! {
     fn read(
-        d.id, event = "e.id", kind = "e.type", e.object_id, endpoint = "n.id", d.url, d.state,
-        d.next_attempt_at, e.created_at,
+        d.id, event = "e.id", kind = "e.type", e.object_id, endpoint = "n.id",
+        url = "(select url from webhook_urls where seq = d.url)", d.state, d.next_attempt_at, e.created_at,
     ) -> Delivery {
         Ok(Delivery {
             id, event, kind, object: object_id, endpoint, url, state, next_attempt_at, created_at,
@@ -145,7 +145,8 @@ rows! {
 
 rows! {
     fn read_resendable_delivery(
-        d.id, url = "ifnull(n.url, d.url)", endpoint = "n.id", event = "e.seq", place = "ifnull(d.endpoint, 0)",
+        d.id, url = "ifnull(n.url, (select url from webhook_urls where seq = d.url))", endpoint = "n.id", event = "e.seq",
+        place = "ifnull(d.endpoint, 0)",
         is_removed = "n.removed_at is not null",
         is_untold = "n.format is 'legacy' and e.type like 'account.%'", tried = "d.made_before + d.attempts",
     ) -> ResendableDelivery {
@@ -199,8 +200,8 @@ rows! {
     }
 
     fn newest_attempts(db, delivery: &str, limit: u32) -> Vec<(u32, DeliveryAttempt)> =
-        select "from attempt_rows a left join attempt_rows same on same.delivery = a.delivery and same.number = a.answer_of \
-            where a.delivery = (select seq from delivery_rows where id = :delivery) order by a.number desc limit :limit";
+        select "from attempts a left join attempts same on same.delivery = a.delivery and same.number = a.answer_of \
+            where a.delivery = (select seq from deliveries where id = :delivery) order by a.number desc limit :limit";
 }
 
 rows! {
@@ -217,7 +218,7 @@ rows! {
 commands! {
     /// Starts a new round of attempts with the current URL of the endpoint.
     fn resend_row(tx, id: &str, url: i64, queue: i64, now: Time) =
-        "update delivery_rows set made_before = made_before + attempts, attempts = 0, state = 'pending', \
+        "update deliveries set made_before = made_before + attempts, attempts = 0, state = 'pending', \
             next_attempt_at = :now, url = :url, queue = :queue where id = :id";
 }
 

@@ -44,7 +44,7 @@ commands! {
     REMOVE_ALL = "update endpoints set removed_at = :now where account = :account and removed_at is null";
 
     fn mark_deliveries_failed(tx, account: i64) =
-        "update delivery_rows set state = 'failed', next_attempt_at = null \
+        "update deliveries set state = 'failed', next_attempt_at = null \
             where state = 'pending' \
             and endpoint in (select seq from endpoints where account = :account and removed_at is not null)";
 

@@ -14,15 +14,15 @@ values! {
     ///
     /// Several attempts can share the stored response of the first of them. The first one is deleted after the others.
     fn delete_attempts(db, before: Time, limit: u32) -> Vec<(delivery: i64)> =
-        "delete from attempt_rows where (delivery, number) in (select a.delivery, a.number from attempt_rows a \
-            where a.at < :before and not exists (select 1 from attempt_rows b where b.delivery = a.delivery \
+        "delete from attempts where (delivery, number) in (select a.delivery, a.number from attempts a \
+            where a.at < :before and not exists (select 1 from attempts b where b.delivery = a.delivery \
             and b.answer_of = a.number) order by a.at limit :limit) returning delivery";
 
     /// Deletes a delivery if it is delivered and has no attempts. Returns its endpoint, 0 for an invoice's own
     /// webhookUrl, and its event.
     fn delete_delivery(db, seq: i64) -> Option<(endpoint: i64, event: i64)> =
-        "delete from delivery_rows where seq = :seq and state = 'delivered' \
-            and not exists (select 1 from attempt_rows a where a.delivery = delivery_rows.seq) \
+        "delete from deliveries where seq = :seq and state = 'delivered' \
+            and not exists (select 1 from attempts a where a.delivery = deliveries.seq) \
             returning ifnull(endpoint, 0) as endpoint, event";
 }
 
@@ -76,22 +76,23 @@ mod tests {
           from numbers;
         insert into webhook_urls (seq, url) values (1, 'http://a');
         insert into webhook_queues (seq, name) values (1, 'a');
-        insert into delivery_rows (seq, id, event, endpoint, url, queue, state, attempts, next_attempt_at)
+        insert into deliveries (seq, id, event, endpoint, url, queue, state, attempts, next_attempt_at)
           select seq, 'd' || seq, seq, 7, 1, 1, 'delivered', 1, null from event_rows";
 
     commands! {
-        ATTEMPT = "insert into attempt_rows (delivery, number, at, status, latency_ms, answer, answer_of) \
-            values (:delivery, :number, :at, :status, 0, iif(:answer_of is null, 'answer', null), :answer_of)";
-        SET_STATE = "update delivery_rows set state = :state, next_attempt_at = iif(:state = 'pending', 1, null) \
+        ATTEMPT = "insert into attempts (delivery, number, at, status, latency_ms, answer, answer_of, signatures, format) \
+            values (:delivery, :number, :at, :status, 0, iif(:answer_of is null, 'answer', null), :answer_of, \
+            't=0,v1=0 v1,0', 'event')";
+        SET_STATE = "update deliveries set state = :state, next_attempt_at = iif(:state = 'pending', 1, null) \
             where seq = :seq";
-        REMOVE_ENDPOINT = "update delivery_rows set endpoint = null where seq = :seq";
+        REMOVE_ENDPOINT = "update deliveries set endpoint = null where seq = :seq";
     }
 
     values! {
         ATTEMPTS(found: Option<String>) =
-            "select group_concat(delivery || '.' || number, ' ' order by delivery, number) as found from attempt_rows";
+            "select group_concat(delivery || '.' || number, ' ' order by delivery, number) as found from attempts";
         DELIVERIES(found: Option<String>) =
-            "select group_concat(seq, ' ' order by seq) as found from delivery_rows";
+            "select group_concat(seq, ' ' order by seq) as found from deliveries";
         MARKS(found: Option<String>) =
             "select group_concat(endpoint || '.' || event, ' ' order by endpoint) as found from pruned_deliveries";
     }

@@ -91,7 +91,7 @@ commands! {
         where status in ('queued', 'provisioning') or (status = 'active' and deletion_requested_at is not null)";
     /// Marks every pending delivery as failed, because it may have arrived since the copy was taken. A person can
     /// send the delivery again.
-    GIVE_UP_DELIVERIES = "update delivery_rows set state = 'failed', next_attempt_at = null where state = 'pending'";
+    GIVE_UP_DELIVERIES = "update deliveries set state = 'failed', next_attempt_at = null where state = 'pending'";
     /// Gives up every waiting e-mail, because it may have been sent since the copy was taken.
     GIVE_UP_MAIL = "update mail_messages set state = 'failed', is_sending = 0, next_attempt_at = null, ended_at = :now, \
         problem = 'given up by a restore' where state = 'pending'";

@@ -96,15 +96,15 @@ const FAULTS: [PlantedFault; 38] = [
     ("update invoices set rate = rate, asset = 'DOGE' where asset = 'BTC'", "rule 3: invoice"),
     ("update invoices set refunded = refunded + 1 where refunded is not null", "rule 3: invoice"),
     ("update invoices set amount = amount * 2 where status = 'confirmed' and mode = 'test'", "rule 3: invoice"),
-    ("delete from delivery_rows; delete from event_rows where type = 'invoice.expired'", "rule 4: invoice"),
-    ("delete from delivery_rows; delete from event_rows where type = 'payout.paid'", "rule 4: payout"),
-    ("delete from delivery_rows; delete from event_rows where type = 'deposit.confirmed'", "rule 4: deposit"),
+    ("delete from deliveries; delete from event_rows where type = 'invoice.expired'", "rule 4: invoice"),
+    ("delete from deliveries; delete from event_rows where type = 'payout.paid'", "rule 4: payout"),
+    ("delete from deliveries; delete from event_rows where type = 'deposit.confirmed'", "rule 4: deposit"),
     ("update event_rows set content = 'no JSON' where type = 'invoice.created'", "rule 4: event"),
     ("update event_rows set content = 'no JSON' where type = 'invoice.cancelled'", "rule 4: event"),
     ("update event_rows set content = json_set(content, '$.id', 'other') where mode = 'test'", "rule 4: event"),
     ("update event_rows set first = 1 where first > 1", "rule 4: event"),
-    ("delete from delivery_rows where endpoint is not null", "rule 4: event"),
-    ("delete from delivery_rows where endpoint is null", "rule 4: event"),
+    ("delete from deliveries where endpoint is not null", "rule 4: event"),
+    ("delete from deliveries where endpoint is null", "rule 4: event"),
     ("update addresses set address = (select address from addresses where pool = 'solana') where pool = 'evm'",
         "rule 5: "),
     ("update observations set mode = 'live' where mode = 'test'", "rule 5: payment"),
@@ -150,10 +150,7 @@ fn audit_finds_each_planted_fault() {
         .unwrap()
         .map(Result::unwrap)
         .collect();
-    bare.execute_batch(
-        "pragma foreign_keys = off; drop view events; drop view deliveries; drop view attempts",
-    )
-    .unwrap();
+    bare.execute_batch("pragma foreign_keys = off; drop view events").unwrap();
     for (table, _) in &tables {
         let copy = format!(
             "create table bare as select * from \"{table}\"; drop table \"{table}\"; alter table bare rename to \"{table}\""

@@ -185,7 +185,7 @@ fn assert_acknowledged_writes_stored(file: &Path, acknowledged: &BTreeMap<String
     }
     assert_eq!(row_counts(&db), [found.len(); 4]);
     let torn = "select count(*) from deliveries where attempts <> (select count(*) from attempts \
-                where attempts.delivery = deliveries.id)";
+                where attempts.delivery = deliveries.seq)";
     assert_eq!(query_count(&db, torn), 0, "attempts and their deliveries agree");
 }
 

@@ -81,7 +81,7 @@ fn audit_reports_a_reference_to_a_missing_response() {
     shop.create_invoice("20.00", json!({}));
     shop.advance("20s");
     assert_eq!(attempt_responses(&shop.deliveries()[0]), ["no"; 2]);
-    shop.execute_sql("update attempt_rows set answer = null where number = 1");
+    shop.execute_sql("update attempts set answer = null where number = 1");
     let found = findings(shop.file());
     assert!(found.len() == 1 && found[0].contains("which has no answer"), "{found:?}");
 }

@@ -105,9 +105,9 @@ fn more_deliveries_than_one_step_deletes_are_deleted() {
     }
     shop.advance("1s");
     shop.advance("29d23h");
-    assert_eq!(row_count(&shop, "attempt_rows"), "600");
+    assert_eq!(row_count(&shop, "attempts"), "600");
     shop.advance("2h");
-    assert_eq!(["attempt_rows", "delivery_rows"].map(|table| row_count(&shop, table)), ["0", "0"]);
+    assert_eq!(["attempts", "deliveries"].map(|table| row_count(&shop, table)), ["0", "0"]);
     assert_eq!(row_count(&shop, "pruned_deliveries where event = 300"), "2");
     assert!(findings(shop.file()).is_empty());
 }
@@ -173,8 +173,8 @@ fn audit_reports_a_missing_delivery_that_was_not_pruned() {
     shop.advance("1s");
     assert!(findings(shop.file()).is_empty());
     shop.execute_sql(
-        "delete from attempt_rows where delivery in (select max(seq) from delivery_rows group by endpoint);
-         delete from delivery_rows where seq in (select max(seq) from delivery_rows group by endpoint)",
+        "delete from attempts where delivery in (select max(seq) from deliveries group by endpoint);
+         delete from deliveries where seq in (select max(seq) from deliveries group by endpoint)",
     );
     let found = findings(shop.file());
     assert_eq!(found.len(), 3, "{found:?}");
@@ -186,7 +186,7 @@ fn audit_reports_a_missing_delivery_that_was_not_pruned() {
     shop.create_invoice("20.00", json!({}));
     shop.advance("1s");
     assert!(findings(shop.file()).is_empty());
-    shop.execute_sql("delete from attempt_rows; delete from delivery_rows");
+    shop.execute_sql("delete from attempts; delete from deliveries");
     assert_eq!(findings(shop.file()).len(), 1);
 }
 

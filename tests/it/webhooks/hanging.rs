@@ -100,7 +100,7 @@ fn queues_beyond_one_worker_step_are_processed() {
            from n, (select * from event_rows where seq = 1);
          insert into webhook_urls (url) values ('http://{refusing}/');
          insert into webhook_queues (name) select printf('https://shop%d.example 1', n) from n;
-         insert into delivery_rows (id, event, url, queue, state, attempts, next_attempt_at)
+         insert into deliveries (id, event, url, queue, state, attempts, next_attempt_at)
            select printf('%032x', n), n.event, u.seq, q.seq, 'pending', 0, (select clock_frozen_at from file) + 3600000
            from n join webhook_urls u on u.url = 'http://{refusing}/'
              join webhook_queues q on q.name = printf('https://shop%d.example 1', n);"

@@ -110,7 +110,7 @@ fn failing_origins_of_an_account_share_pauses() {
     let failed = "select cast(count(*) as text) from attempts where status is not 200";
     served.wait_for_query_result(failed, &["40"]);
     // All deliveries become due again. Known origins are still paused, and new origins are tried at once.
-    let due = "update delivery_rows set next_attempt_at = 0 where state = 'pending'";
+    let due = "update deliveries set next_attempt_at = 0 where state = 'pending'";
     served.open_file().execute(due, []).unwrap();
     for host in 41..=44 {
         tell(host);
