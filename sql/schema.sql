@@ -808,6 +808,7 @@ create table transfers (
   check ((approved_at is null) = (network_fee_from is null) and (approved_at is null) = (sent_by is null)),
   check (status not in ('requested', 'rejected') or approved_at is null),
   check (status not in ('approved', 'processing', 'paid', 'failed') or approved_at is not null),
+  check (status not in ('processing', 'paid') or handed_over_at is not null),
   check ((status in ('paid', 'failed', 'rejected', 'cancelled')) = (finalized_at is not null)),
   check (status <> 'paid' or txid is not null or settled_by is 'person'),
   check ((settled_by is not null) = (status = 'paid')),

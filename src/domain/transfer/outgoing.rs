@@ -141,8 +141,7 @@ fn processing_finding(
         return (OnChainState::Unwatched, None);
     }
     let (Some(txid), Some(transaction)) = (&of.txid, facts.transaction) else {
-        let since = of.sending_progress.handed_over_at.or(of.approved_at);
-        return match since {
+        return match of.sending_progress.handed_over_at {
             Some(since) if facts.scanned_to.since_ms(since) >= WITHOUT_TXID_MS_MAX => {
                 review_finding(
                     "no transaction was entered or found for 24 hours. Enter the one that sent it, or mark it as failed",

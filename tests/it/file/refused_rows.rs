@@ -59,7 +59,7 @@ pub fn file_with_rows(name: &str) -> Connection {
 }
 
 /// Statements, each with the kind of the constraint that rejects it.
-const REFUSED: [(&str, &str); 77] = [
+const REFUSED: [(&str, &str); 78] = [
     // A confirmed invoice has a confirmation time, and other invoices have none.
     ("update invoices set status = 'confirmed', asset = 'ETH', rate = '1', amount_expected = '1',
         deposit_address = '0xa', picked_quote = 1", "CHECK"),
@@ -138,6 +138,8 @@ const REFUSED: [(&str, &str); 77] = [
     ("update transfers set finalized_at = 1", "CHECK"),
     ("update transfers set status = 'paid', finalized_at = 1, approved_at = 1, rate = '1', amount_crypto = '1',
         network_fee = '0', network_fee_from = 'default', sent_by = 'hand'", "CHECK"),
+    ("update transfers set status = 'processing', approved_at = 1, rate = '1', amount_crypto = '1', network_fee = '0',
+        network_fee_from = 'default', sent_by = 'hand'", "CHECK"),
     ("update transfers set sending = 'running'", "CHECK"),
     // A transfer is booked at most once and returned to the balance at most once.
     ("insert into ledger (link, id, account, mode, currency, amount, kind, ref_type, ref_id, transfer, created_at)
@@ -199,7 +201,7 @@ fn tables_accept_valid_rows() {
            values (zeroblob(33), 'q', 1, 'live', 'EUR', 100, 'payout_reversal', 'payout', 't', 1, 3, 0)",
         "update transfers set status = 'approved', approved_at = 1, rate = '1', amount_crypto = '1', network_fee = '0',
            network_fee_from = 'default', sent_by = 'hand'",
-        "update transfers set status = 'processing', sending = 'running'",
+        "update transfers set status = 'processing', handed_over_at = 1, sending = 'running'",
         "update transfers set status = 'paid', sending = null, txid = 'x', txid_from = 'person', attached_at = 1,
            settled_by = 'chain', finalized_at = 1",
         "insert into transfers (id, kind, account, mode, status, currency, amount, asset, chain, to_address, requested_at)

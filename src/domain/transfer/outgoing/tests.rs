@@ -253,8 +253,7 @@ fn processing_transfer_without_a_txid_is_reviewed_after_a_day() {
     assert_eq!(assess(&of, None, &[], DAY_MS - 1).state, OnChainState::Waiting);
     let late = assess(&of, None, &[], DAY_MS);
     assert_review(&late, "no transaction was entered or found for 24 hours");
-    of.sending_progress.handed_over_at = None;
-    of.approved_at = Some(THEN.plus_ms(MINUTE_MS));
+    of.sending_progress.handed_over_at = Some(THEN.plus_ms(MINUTE_MS));
     assert_eq!(assess(&of, None, &[], DAY_MS).state, OnChainState::Waiting);
 }
 
