@@ -753,6 +753,19 @@ create table receipt_languages (
 
 -- Money out
 
+-- Addresses to which payouts and refunds are sent. Every output to one while it is watched belongs to it.
+create table destinations (
+  seq         integer primary key,
+  mode        text    not null check (mode in ('live', 'test')),
+  chain       text    not null,
+  address     text    not null,
+  -- 1 while more outputs came than are kept: no signer starts then, and a person has to look
+  is_overfull integer not null default 0 check (is_overfull in (0, 1)),
+  -- 1 after a restore: what its transfers got is computed again before a server does anything else
+  is_stale    integer not null default 0 check (is_stale in (0, 1)),
+  unique (mode, chain, address)
+) strict;
+
 -- Payouts and refunds. A transfer stays in processing until its chain has settled it.
 create table transfers (
   seq              integer primary key,
@@ -769,6 +782,7 @@ create table transfers (
   asset            text    not null,
   chain            text    not null,
   to_address       text    not null,
+  destination      integer not null references destinations (seq),
   reason           text,
   -- set at the approval: rate, fee, and the amount without the fee, in base units
   rate             text,
@@ -781,22 +795,34 @@ create table transfers (
   -- state of a signer that was started for it. unknown: it ended without a clear result; retry: it sent nothing and runs
   -- again; declined: it sent nothing and does not run again; restored: a restored copy does not know what was sent
   sending          text    check (sending is null or sending in ('running', 'unknown', 'retry', 'declined', 'restored')),
+  -- time at which a person ended the hold of a restore
+  released_at      integer check (released_at is null or sending is not 'restored'),
   -- reason why the signer sent nothing, or why the result is unknown
   sending_reason   text    check (sending_reason is null or sending is not null),
   -- first retry, and the time of the next run
   retry_since      integer check (retry_since is null or sending in ('retry', 'running')),
   retry_at         integer check ((retry_at is null) = (retry_since is null) and (sending is not 'retry' or retry_at is not null)),
+  -- its transaction, as it follows from the acts and the facts of the chain
   txid             text,
   -- origin of the transaction's id
   txid_from        text    check (txid_from is null or (txid_from in ('person', 'signer', 'chain') and txid is not null)),
-  attached_at      integer check ((attached_at is null) = (txid_from is null)),
+  -- 1 while an output of exactly its amount waits for a decision: the signer does not send it then
+  has_exact_proposal integer not null default 0 check (has_exact_proposal in (0, 1)),
+  -- 1 once nothing that happens at its destination changes it any more
+  is_frozen        integer not null default 0 check (is_frozen in (0, 1)),
   -- reason why it is paid: its chain, a person, or the word of the sender
   settled_by       text    check (settled_by is null or settled_by in ('chain', 'person', 'unchecked')),
   settled_reason   text    check ((settled_reason is null) = (settled_by is not 'person')),
   failure_reason   text,
   -- block from which its destination is watched; null until that block is known
   watched_from     integer check (watched_from >= 0),
+  -- last block that was read at the approval; null if none was read before
+  approved_height  integer check (approved_height >= 0),
+  -- 1 if blocks since the approval cannot be read any more
+  has_unread_blocks integer not null default 0 check (has_unread_blocks in (0, 1)),
   requested_at     integer not null,
+  -- last block that was read then; a transaction in it or before it cannot have sent this transfer
+  requested_height integer check (requested_height >= 0),
   approved_at      integer,
   -- first time in processing
   handed_over_at   integer,
@@ -813,6 +839,7 @@ create table transfers (
   check (status <> 'paid' or txid is not null or settled_by is 'person'),
   check ((settled_by is not null) = (status = 'paid')),
   check ((txid is null) = (txid_from is null)),
+  check (not is_frozen or finalized_at is not null),
   check (sending is null or sending = 'restored' or status = 'processing'),
   check (sending is null or status in ('requested', 'approved', 'processing'))
 ) strict;
@@ -828,6 +855,8 @@ create index transfers_by_kind on transfers (mode, kind, seq);
 create index transfers_of_invoice on transfers (invoice) where invoice is not null;
 create index transfers_approved on transfers (seq) where status in ('approved', 'processing');
 create index transfers_of_signer on transfers (account, currency, signer_at) where signer_at is not null;
+create index transfers_at_destination on transfers (destination) where not is_frozen;
+create index transfers_ended on transfers (chain) where finalized_at is not null and not is_frozen;
 -- A wallet skips an index whose address receives a transfer.
 create index transfers_to_address on transfers (to_address);
 create index transfers_of_transaction on transfers (chain, txid) where txid is not null;
@@ -864,45 +893,66 @@ create table sent_transactions (
   check ((state = 'unseen') = (last_seen_at is null) and (last_seen_at is null) = (first_seen_at is null))
 ) strict;
 
--- Outputs of attached transactions to watched destinations. An output without a transfer is free.
-create table sent_outputs (
+-- What people and the signer did with the transactions of transfers. Rows are only added.
+create table transfer_acts (
+  seq      integer primary key,
+  transfer integer not null references transfers (seq),
+  kind     text    not null check (kind in ('entered', 'detached', 'dismissed')),
+  txid     text    not null check (txid <> ''),
+  -- chain: it was found on the chain, and stays the transaction of a transfer that a person failed
+  source   text    not null check (source in ('person', 'signer', 'chain')),
+  at       integer not null
+) strict;
+create index transfer_acts_of_transfer on transfer_acts (transfer, seq);
+create index transfer_acts_by_transaction on transfer_acts (txid);
+
+-- Outputs that reached destinations while they were watched.
+create table destination_outputs (
   observation integer primary key references observations (seq),
-  transfer    integer references transfers (seq)
+  destination integer not null references destinations (seq),
+  -- transfer for which it counts, or at which it is under review
+  transfer    integer references transfers (seq),
+  -- transfer that it settled, or whose amount was booked for it
+  settled     integer references transfers (seq),
+  -- 1 once its transfer is frozen
+  is_frozen   integer not null default 0 check (is_frozen in (0, 1)),
+  check (not is_frozen or transfer is not null or settled is not null)
 ) strict;
-create index sent_outputs_of_transfer on sent_outputs (transfer) where transfer is not null;
+create index destination_outputs_kept on destination_outputs (destination) where not is_frozen;
+create index destination_outputs_of_transfer on destination_outputs (transfer) where transfer is not null;
+create index destination_outputs_settled on destination_outputs (settled) where settled is not null;
 
--- Arrivals at a destination that a person may attach to a transfer.
+-- Outputs that a person may attach to a transfer, or dismiss.
 create table transfer_proposals (
-  seq          integer primary key,
-  transfer     integer not null references transfers (seq),
-  txid         text    not null check (txid <> ''),
-  position     integer not null check (position >= 0),
-  -- base units
-  amount       text    not null,
-  spends       text    check (spends is null or json_valid(spends)),
-  seen_at      integer not null,
-  block_height integer,
-  block_hash   text,
-  dismissed_at integer,
-  unique (transfer, txid, position),
-  check ((block_height is null) = (block_hash is null))
-) strict;
-create index transfer_proposals_by_transaction on transfer_proposals (txid);
+  transfer    integer not null references transfers (seq),
+  observation integer not null references destination_outputs (observation),
+  primary key (transfer, observation)
+) strict, without rowid;
+create index transfer_proposals_of_output on transfer_proposals (observation);
 
--- Reviews of finished transfers. A review is open until it ends by itself or by a person.
+-- Findings about transfers that a person has to check. A review is open while the facts ask for it, until a person decides.
 create table transfer_reviews (
   seq       integer primary key,
   id        text    not null unique,
   transfer  integer not null references transfers (seq),
   kind      text    not null check (kind in ('overpaid', 'gone', 'arrived', 'beyond_reach')),
+  -- transaction that the finding is about
+  txid      text    check ((txid is null) = (kind = 'beyond_reach')),
   opened_at integer not null,
-  ended_at  integer,
-  -- what was found, and how the review ended
+  -- sentence for people
   problem   text    not null check (problem <> ''),
+  ended_at  integer,
+  -- email of the person, or chain where the facts changed
+  ended_by  text,
+  decision  text    check (decision in ('resolved', 'adjusted', 'cleared')),
+  -- reason that the person gave
   reason    text    check (reason <> ''),
-  check ((ended_at is null) = (reason is null))
+  check ((ended_at is null) = (decision is null) and (ended_at is null) = (ended_by is null)),
+  check ((reason is not null) = (decision is not null and decision <> 'cleared')),
+  check (decision is not 'adjusted' or kind in ('gone', 'arrived')),
+  check (decision is not 'resolved' or kind <> 'gone')
 ) strict;
-create unique index transfer_reviews_open on transfer_reviews (transfer, kind) where ended_at is null;
+create unique index transfer_reviews_open on transfer_reviews (transfer, kind, ifnull(txid, '')) where ended_at is null;
 create index transfer_reviews_of_transfer on transfer_reviews (transfer);
 
 -- Network fees that the operator has set, in base units.

@@ -2,7 +2,7 @@
 with owned as (
   select observation from payments union all select observation from deposits
   union all select observation from unmatched_payments where outcome is not 'assigned' union all select observation from own_transfers
-  union all select observation from sent_outputs
+  union all select observation from destination_outputs
 )
 select format('observation %d of %s', o.seq, o.txid) as about, format('of %d owners', count(w.observation)) as found, 'of one owner' as should
 from observations o left join owned w on w.observation = o.seq

@@ -284,6 +284,7 @@ impl SharedParts {
     fn prepare_production_file(&self, runtime: &Runtime) -> Result<Option<String>, Error> {
         let (service, now) = (&self.service, self.clock.now());
         service.record_interrupted_job(now)?;
+        runtime.block_on(service.settle_stale_destinations(now))?;
         runtime.block_on(service.record_interrupted_commands(now))?;
         service.create_setup_link(now)
     }

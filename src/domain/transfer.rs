@@ -2,13 +2,14 @@
 //!
 //! Invariant: a step that the state machine does not have changes nothing.
 
+pub mod act;
 pub mod approval;
+pub mod destination;
 pub mod inputs;
 pub mod on_chain;
 pub mod outgoing;
 pub mod request;
 pub mod sender;
-pub mod share;
 mod status;
 pub mod step;
 pub mod terms;
@@ -106,8 +107,6 @@ text_enum! {
 pub struct SendingProgress {
     /// Source of the transaction id; `None` without an id.
     pub txid_from: Option<TxidSource>,
-    /// Time at which the transaction id was attached.
-    pub attached_at: Option<Time>,
     /// Time at which the transfer first became `processing`.
     pub handed_over_at: Option<Time>,
     /// Reason from the signer, or explanation of an unknown outcome.
@@ -120,6 +119,10 @@ pub struct SendingProgress {
     pub settled_reason: Option<String>,
     /// Height of the first block in which the destination was watched.
     pub watched_from: Option<u32>,
+    /// Height of the last block that was read at the time of the approval; `None` if no block was read before.
+    pub approved_height: Option<u32>,
+    /// `true` if some blocks since the approval can no longer be read.
+    pub has_unread_blocks: bool,
 }
 
 /// A payout or a refund.
@@ -149,6 +152,8 @@ pub struct Transfer {
     pub asset: &'static Asset,
     /// Destination address, on the chain of the coin.
     pub to_address: String,
+    /// `seq` of the destination; 0 before the transfer is stored.
+    pub destination: i64,
     /// Rate, network fee and amount in coin, fixed at approval.
     pub terms: Option<TransferTerms>,
     /// Source of the network fee; `None` before approval.
@@ -167,8 +172,16 @@ pub struct Transfer {
     pub sending: Option<SendingState>,
     /// Progress of sending the transfer.
     pub sending_progress: SendingProgress,
+    /// `true` if an output of exactly the amount waits for a decision. The signer does not send the transfer then.
+    pub has_exact_proposal: bool,
+    /// `true` if nothing that happens at the destination changes the transfer any more.
+    pub is_frozen: bool,
+    /// Time at which a person ended the hold that followed a restore.
+    pub released_at: Option<Time>,
     /// Time of the request.
     pub requested_at: Time,
+    /// Height of the last block of the chain that was read at the time of the request; `None` if none was read yet.
+    pub requested_height: Option<u32>,
     /// Time of approval.
     pub approved_at: Option<Time>,
     /// Time at which the transfer was paid, failed, rejected or cancelled.
@@ -216,11 +229,12 @@ impl Transfer {
                     self.sending_progress.handed_over_at.or(Some(now));
             }
             TransferStep::Release(sent_by) => {
+                after.released_at = Some(now);
                 if let Some(sent_by) = sent_by {
                     after.set_sender(sent_by, now);
                 }
             }
-            TransferStep::Pay(settlement) => after.settle(settlement, now),
+            TransferStep::Pay(settlement) => after.settle(settlement),
             TransferStep::Fail(reason)
             | TransferStep::Reject(reason)
             | TransferStep::Cancel(reason) => {
@@ -261,24 +275,22 @@ impl Transfer {
         self.sending_progress.retry = None;
     }
 
-    /// Attaches a transaction id with its source.
-    pub fn attach_txid(&mut self, txid: &str, from: TxidSource, now: Time) {
-        self.txid = Some(txid.to_owned());
-        self.sending_progress.txid_from = Some(from);
-        self.sending_progress.attached_at = Some(now);
+    /// Sets the transaction of the transfer with its source, or removes it.
+    pub fn set_transaction(&mut self, transaction: Option<(String, TxidSource)>) {
+        let (txid, from) = transaction.unzip();
+        self.txid = txid;
+        self.sending_progress.txid_from = from;
     }
 
-    /// Removes the attached transaction id.
-    pub fn detach_txid(&mut self) {
-        self.txid = None;
-        self.sending_progress.txid_from = None;
-        self.sending_progress.attached_at = None;
+    /// Returns the transaction of the transfer with its source.
+    pub fn transaction(&self) -> Option<(String, TxidSource)> {
+        self.txid.clone().zip(self.sending_progress.txid_from)
     }
 
     /// Records the settlement, and its transaction id if there is one.
-    fn settle(&mut self, settlement: Settlement, now: Time) {
+    fn settle(&mut self, settlement: Settlement) {
         if let Some(txid) = settlement.txid.filter(|txid| self.txid.as_ref() != Some(txid)) {
-            self.attach_txid(&txid, TxidSource::Person, now);
+            self.set_transaction(Some((txid, TxidSource::Person)));
         }
         self.sending_progress.settled_by = Some(settlement.by);
         self.sending_progress.settled_reason = settlement.reason;

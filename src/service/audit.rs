@@ -5,9 +5,9 @@
 //! This module has the checks that need the rules of `domain`. Checks that are queries are in `store::audit`.
 
 mod derived;
+mod destinations;
 pub(super) mod history;
 mod requested;
-mod sent;
 mod states;
 mod told;
 
@@ -126,7 +126,8 @@ fn check_single_rows(
     audit::check_rows(db, report, tell)?;
     check_sales(db, report)?;
     requested::check_transfer_terms(db, report)?;
-    sent::check_outputs(db, report)?;
+    destinations::check_destinations(db, audit::last_tick(db)?, report)?;
+    destinations::check_paid_transfers(db, report)?;
     states::check_value_hashes(db, report)?;
     told::check_transfers(db, report)?;
     told::check_deposits(db, report)

@@ -90,7 +90,7 @@ impl Service {
                 ObservationOwner::Payment(_)
                 | ObservationOwner::Own(_)
                 | ObservationOwner::Unmatched(_)
-                | ObservationOwner::Sent(_) => {
+                | ObservationOwner::Destination(_) => {
                     Err(Error::Failed("the address is not the customer's".to_owned()))
                 }
             }

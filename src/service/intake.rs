@@ -23,7 +23,7 @@ use crate::domain::time::Time;
 use crate::domain::unmatched::UnmatchedReason;
 use crate::store::unmatched_payments::NewUnmatchedPayment;
 use crate::store::{
-    Reader, Tx, invoices, observations, own_transfers, payments, transfers, unmatched_payments,
+    Reader, Tx, invoices, observations, own_transfers, payments, unmatched_payments,
 };
 pub(super) use owner::{IntakeOutcome, ObservationOwner};
 use owner::{OwnerIds, Recipient, find_recipient, owner_of_observation};
@@ -107,9 +107,10 @@ impl Service {
             ObservationOwner::Deposit(deposit) if seen.block.is_some() => {
                 ObservationOwner::Deposit(Box::new(self.freeze_value_in_block(tx, now, *deposit)?))
             }
-            sent @ ObservationOwner::Sent(_) => {
-                self.record_seen_transaction(tx, now, seen)?;
-                sent
+            ObservationOwner::Destination(output) => {
+                self.record_output_of_transaction(tx, now, seen)?;
+                self.touch_destination(tx, now, output.destination)?;
+                ObservationOwner::Destination(output)
             }
             other @ (ObservationOwner::Deposit(_)
             | ObservationOwner::Own(_)
@@ -236,13 +237,11 @@ impl Service {
                 unmatched.state = next;
                 Ok(ObservationOwner::Unmatched(unmatched))
             }
-            ObservationOwner::Sent(mut output) => {
+            ObservationOwner::Destination(mut output) => {
                 observations::update(tx, output.observation, state, next, now)?;
                 output.state = next;
-                if let Some(seq) = output.transfer {
-                    self.settle_or_review_transfer(tx, now, &transfers::by_seq(tx, seq)?)?;
-                }
-                Ok(ObservationOwner::Sent(output))
+                self.touch_destination(tx, now, output.destination)?;
+                Ok(ObservationOwner::Destination(output))
             }
         }
     }
@@ -270,7 +269,7 @@ impl Service {
             ObservationOwner::Deposit(_)
             | ObservationOwner::Own(_)
             | ObservationOwner::Unmatched(_)
-            | ObservationOwner::Sent(_) => {
+            | ObservationOwner::Destination(_) => {
                 let dropped = PaymentState::Dropped;
                 observations::update(tx, old.observation_seq(), state, dropped, now)?;
             }
@@ -309,7 +308,8 @@ impl Service {
         replaced: Option<&ObservationOwner>,
     ) -> Result<IntakeOutcome, Error> {
         let observation = observations::insert(tx, seen)?;
-        let (matched, address_of) = find_recipient(tx, now, seen, at_hand.clone())?;
+        let is_real = !self.is_simulated(seen.mode);
+        let (matched, address_of) = find_recipient(tx, now, seen, (is_real, at_hand.clone()))?;
         let booked = tx.attempt(|| match matched {
             Recipient::Invoice(invoice, quote) => {
                 self.record_seen_payment(tx, now, *invoice, &quote, (observation, seen), replaced)
@@ -323,8 +323,8 @@ impl Service {
                 own_transfers::insert(tx, &id::new(now).to_string(), observation)?;
                 Ok(Ok(owner_of_observation(tx, observation)?))
             }
-            Recipient::Sent(exact) => {
-                self.store_sent_output(tx, now, (observation, seen), exact.as_deref())?;
+            Recipient::Destination(destination) => {
+                self.insert_destination_output(tx, now, (observation, seen), destination)?;
                 Ok(Ok(owner_of_observation(tx, observation)?))
             }
             Recipient::Nobody(reason) => Ok(Err(reason)),

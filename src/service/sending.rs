@@ -10,17 +10,19 @@
 //!                                    └──────────────unknown─→ processing, unknown: an operator decides
 //! ```
 
-use super::transfers::{StepActor, find, write_audit_entry};
+use super::transfers::{StepActor, find, hold_of_transfer, write_audit_entry};
 use super::{Error, Service};
 use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::time::{MINUTE_MS, Time};
 use crate::domain::transfer::request::{parse_txid, parse_txid_on};
 use crate::domain::transfer::step::{REASON_CHARS_MAX, TransferAction, TransferStep};
 use crate::domain::transfer::{SendingState, Transfer, TransferKind, TxidSource};
-use crate::store::{Tx, transfer_proposals, transfers};
+use crate::store::{Tx, transfers};
 use serde_json::json;
 use std::sync::Arc;
 
+/// Largest number of waiting transfers among which one is searched that nothing holds.
+const CANDIDATES_MAX: u32 = 100;
 /// Wait before the signer command runs again after it asked for a retry, in milliseconds.
 const RETRY_MS: i64 = 10 * MINUTE_MS;
 
@@ -28,7 +30,16 @@ impl Service {
     /// Returns live payouts and refunds for the signer to send, oldest first: approved transfers, and transfers with
     /// a due retry.
     pub fn transfers_to_send(&self, now: Time, limit: u32) -> Result<Vec<Transfer>, Error> {
-        self.read(|db| Ok(transfers::list_sendable(db, now, limit)?))
+        self.read(|db| {
+            let mut found = Vec::new();
+            for transfer in transfers::list_sendable(db, now, CANDIDATES_MAX)? {
+                let is_wanted = u32::try_from(found.len()).is_ok_and(|count| count < limit);
+                if is_wanted && hold_of_transfer(db, now, &transfer)?.is_none() {
+                    found.push(transfer);
+                }
+            }
+            Ok(found)
+        })
     }
 
     /// Returns the time of the signer's next retry after `now`.
@@ -58,17 +69,16 @@ impl Service {
                     "a sandbox sends no real transfers, so no command is started",
                 ));
             }
-            // A payment of exactly the transfer's amount may have arrived at the destination after the worker read
-            // the transfer.
-            if transfer_proposals::has_exact_proposal(tx, transfer.seq)? {
-                return Err(invalid_transition(
-                    "an arrival of exactly its amount waits for a review",
-                ));
+            // A payment may have arrived at the destination after the worker read the transfer.
+            if let Some(hold) = hold_of_transfer(tx, now, &transfer)? {
+                return Err(invalid_transition(hold.problem()));
             }
             let is_due = transfer.sending_progress.retry.is_some_and(|(_, at)| at <= now)
                 && transfer.txid.is_none();
             match transfer.sending {
-                Some(SendingState::Retry) if is_due => return restart_sending(tx, now, &transfer),
+                Some(SendingState::Retry) if is_due => {
+                    return service.restart_sending(tx, now, &transfer);
+                }
                 Some(_) => {
                     return Err(invalid_transition(
                         "it is on hold until a person has checked whether it was sent",
@@ -103,12 +113,12 @@ impl Service {
             match parse_txid_on(transfer.asset.chain, &text) {
                 Ok(txid) => {
                     let sent = (txid.as_str(), TxidSource::Signer);
-                    service.attach_transaction(tx, now, StepActor::Command, &transfer, sent)
+                    service.enter_transaction(tx, now, StepActor::Command, &transfer, sent)
                 }
                 Err(refusal) => {
                     let cause =
                         format!("it answered the transaction {text}, which {}", refusal.message);
-                    end_command_without_transaction(
+                    service.end_command_without_transaction(
                         tx,
                         now,
                         &transfer,
@@ -136,9 +146,9 @@ impl Service {
         let id = id.to_owned();
         let reason: String = reason.chars().take(REASON_CHARS_MAX).collect();
         let ended = if retry { SendingState::Retry } else { SendingState::Declined };
-        self.write(move |_, tx| {
+        self.write(move |service, tx| {
             let transfer = find_running_transfer(tx, kind, &id)?;
-            end_command_without_transaction(tx, now, &transfer, (ended, &reason))
+            service.end_command_without_transaction(tx, now, &transfer, (ended, &reason))
         })
         .await
     }
@@ -159,10 +169,10 @@ impl Service {
         cause: &str,
     ) -> Result<(), Error> {
         let (id, cause) = (id.to_owned(), cause.to_owned());
-        self.write(move |_, tx| {
+        self.write(move |service, tx| {
             let transfer = find_running_transfer(tx, kind, &id)?;
-            end_command_without_transaction(tx, now, &transfer, (SendingState::Unknown, &cause))
-                .map(drop)
+            let ended = (SendingState::Unknown, cause.as_str());
+            service.end_command_without_transaction(tx, now, &transfer, ended).map(drop)
         })
         .await
     }
@@ -172,11 +182,11 @@ impl Service {
     ///
     /// The server calls this function at start, before it runs any command.
     pub async fn record_interrupted_commands(self: &Arc<Self>, now: Time) -> Result<usize, Error> {
-        self.write(move |_, tx| {
+        self.write(move |service, tx| {
             let interrupted = transfers::list_with_running_command(tx)?;
             for transfer in &interrupted {
-                let cause = "the server ended while it was running";
-                end_command_without_transaction(tx, now, transfer, (SendingState::Unknown, cause))?;
+                let ended = (SendingState::Unknown, "the server ended while it was running");
+                service.end_command_without_transaction(tx, now, transfer, ended)?;
             }
             Ok(interrupted.len())
         })
@@ -194,37 +204,44 @@ fn find_running_transfer(tx: &Tx<'_>, kind: TransferKind, id: &str) -> Result<Tr
     }
 }
 
-/// Ends the running state of a transfer whose command sent no transaction. The new state is declined, retry or
-/// unknown.
-fn end_command_without_transaction(
-    tx: &Tx<'_>,
-    now: Time,
-    transfer: &Transfer,
-    (sending, cause): (SendingState, &str),
-) -> Result<Transfer, Error> {
-    let mut held = transfer.clone();
-    let since = held.sending_progress.retry.map_or(now, |(since, _)| since);
-    held.clear_sending();
-    held.sending = Some(sending);
-    held.sending_progress.sending_reason = Some(cause.to_owned());
-    let is_retry = sending == SendingState::Retry;
-    held.sending_progress.retry = is_retry.then_some((since, now.plus_ms(RETRY_MS)));
-    transfers::update(tx, &held, transfer.status)?;
-    let detail = json!({ "cause": cause });
-    write_audit_entry(tx, now, StepActor::Command.actor_name(), sending.as_str(), &held, &detail)?;
-    Ok(held)
-}
+impl Service {
+    /// Ends the running state of a transfer whose command sent no transaction. The new state is declined, retry or
+    /// unknown.
+    fn end_command_without_transaction(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        transfer: &Transfer,
+        (sending, cause): (SendingState, &str),
+    ) -> Result<Transfer, Error> {
+        let mut held = transfer.clone();
+        let since = held.sending_progress.retry.map_or(now, |(since, _)| since);
+        held.clear_sending();
+        held.sending = Some(sending);
+        held.sending_progress.sending_reason = Some(cause.to_owned());
+        let is_retry = sending == SendingState::Retry;
+        held.sending_progress.retry = is_retry.then_some((since, now.plus_ms(RETRY_MS)));
+        transfers::update(tx, &held, transfer.status)?;
+        let (actor, detail) = (StepActor::Command.actor_name(), json!({ "cause": cause }));
+        write_audit_entry(tx, now, actor, sending.as_str(), &held, &detail)?;
+        self.settle_destination_of(tx, now, &held)
+    }
 
-/// Moves a transfer from state `retry` to state `running`.
-fn restart_sending(tx: &Tx<'_>, now: Time, transfer: &Transfer) -> Result<Transfer, Error> {
-    let mut running = transfer.clone();
-    running.sending = Some(SendingState::Running);
-    running.sending_progress.sending_reason = None;
-    transfers::update(tx, &running, transfer.status)?;
-    let detail = json!({ "again": true });
-    let verb = TransferAction::Process.as_str();
-    write_audit_entry(tx, now, StepActor::Command.actor_name(), verb, &running, &detail)?;
-    Ok(running)
+    /// Moves a transfer from state `retry` to state `running`.
+    fn restart_sending(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        transfer: &Transfer,
+    ) -> Result<Transfer, Error> {
+        let mut running = transfer.clone();
+        running.sending = Some(SendingState::Running);
+        running.sending_progress.sending_reason = None;
+        transfers::update(tx, &running, transfer.status)?;
+        let (actor, detail) = (StepActor::Command.actor_name(), json!({ "again": true }));
+        write_audit_entry(tx, now, actor, TransferAction::Process.as_str(), &running, &detail)?;
+        self.settle_destination_of(tx, now, &running)
+    }
 }
 
 fn invalid_transition(message: &str) -> Error {

@@ -15,9 +15,7 @@ use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
 use crate::domain::timeline::InvoiceChange;
 use crate::domain::{quote, render};
-use crate::store::{
-    Reader, TouchedInvoice, Tx, chains, file, invoice_steps, invoices, payments, quotes,
-};
+use crate::store::{Reader, Touched, Tx, chains, file, invoice_steps, invoices, payments, quotes};
 use serde_json::value::RawValue;
 
 /// Reason why an invoice is settled.
@@ -50,11 +48,8 @@ impl Service {
         invoice: Invoice,
         cause: SettleCause,
     ) -> Result<(Invoice, Option<Json>), Error> {
-        let touched = TouchedInvoice {
-            invoice: invoice.seq,
-            always_notifies: cause == SettleCause::Confirmed,
-        };
-        if tx.defer(touched) {
+        let always_notifies = cause == SettleCause::Confirmed;
+        if tx.defer(Touched::Invoice { invoice: invoice.seq, always_notifies }) {
             return Ok((invoice, None));
         }
         let before = invoice.status;
@@ -69,14 +64,14 @@ impl Service {
         Ok((invoice, Some(object)))
     }
 
-    /// Runs `work`, which may request several times to settle the same invoice. Then settles each requested invoice
-    /// once, because settling reads all payments of the invoice.
+    /// Runs `work`, which may touch the same invoice or destination several times. Then settles each of them once,
+    /// because settling reads everything about it.
     ///
     /// `work` must save its changes to invoices, otherwise they are lost.
     ///
-    /// If settling is refused, everything is rolled back and `work` runs again. Each request then settles its invoice
-    /// immediately, so only the invoice that cannot be booked fails.
-    pub(super) fn settle_requested_invoices<T>(
+    /// If settling is refused, everything is rolled back and `work` runs again. Each touch then settles immediately, so
+    /// only what cannot be booked fails.
+    pub(super) fn settle_after<T>(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -85,9 +80,16 @@ impl Service {
         let together = tx.attempt(|| {
             let (done, touched) = tx.defer_settling(&mut work)?;
             for one in touched {
-                let cause =
-                    if one.always_notifies { SettleCause::Confirmed } else { SettleCause::Other };
-                self.settle_invoice(tx, now, invoices::by_seq(tx, one.invoice)?, cause)?;
+                match one {
+                    Touched::Invoice { invoice, always_notifies } => {
+                        let cause = match always_notifies {
+                            true => SettleCause::Confirmed,
+                            false => SettleCause::Other,
+                        };
+                        self.settle_invoice(tx, now, invoices::by_seq(tx, invoice)?, cause)?;
+                    }
+                    Touched::Destination(seq) => self.settle_destination(tx, now, seq)?,
+                }
             }
             Ok(done)
         })?;

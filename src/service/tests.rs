@@ -23,8 +23,8 @@ use crate::store::addresses::AddressOwner;
 use crate::store::paths::with_suffix;
 use crate::store::{
     Durability, FileKind, OnCommit, PageBounds, Store, StoreOptions, Tx, accounts, audit_log,
-    chain_blocks, chain_cursors, customers, invoices, observations, own_transfers, quotes,
-    transfers, unmatched_payments,
+    chain_blocks, chain_cursors, customers, destinations, invoices, observations, own_transfers,
+    quotes, transfers, unmatched_payments,
 };
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -273,6 +273,19 @@ pub(crate) fn is_unmatched_or_own_transfer(service: &Arc<Service>, observation: 
         Ok::<_, Error>(unmatched.is_some() || own.is_some())
     });
     owner.unwrap()
+}
+
+/// Returns the number of stored outputs to destinations that are not frozen.
+#[track_caller]
+pub(crate) fn destination_output_count(service: &Arc<Service>) -> usize {
+    let counted = service.read(|db| {
+        let mut count = 0;
+        for destination in destinations::list_after(db, 0, 1000)? {
+            count += destinations::outputs(db, destination.seq)?.len();
+        }
+        Ok::<_, Error>(count)
+    });
+    counted.unwrap()
 }
 
 /// Audits the file and returns the findings.

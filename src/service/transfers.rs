@@ -7,20 +7,23 @@
 //! reserved. The reservation ends when the transfer is closed. The amount returns to `available` if the transfer is
 //! failed, rejected or cancelled.
 
-mod arrivals;
-mod attach;
+mod acts;
 mod by_hand;
-mod settle;
+pub(super) mod destination;
+mod hold;
+mod outputs;
+mod reviews;
+mod save;
 mod simulated;
 mod view;
 mod watch;
 
-pub(super) use arrivals::{Arrival, classify_arrival};
-pub use settle::list_transfers_to_review;
-pub(super) use settle::read_transfer_facts;
+pub(super) use hold::hold_of_transfer;
+pub(super) use outputs::watched_destination;
+pub use reviews::list_transfers_to_review;
+pub(super) use save::newest_proposals;
 pub(super) use watch::{
-    for_each_watched_destination, oldest_approval_without_height, remove_transaction_from_block,
-    transactions_to_query,
+    for_each_watched_destination, oldest_approval_without_height, transactions_to_query,
 };
 
 use super::audit_log;
@@ -36,7 +39,7 @@ use crate::domain::transfer::{Transfer, TransferKind, TransferStatus};
 use crate::domain::{id, render};
 use crate::store::booking::{Booking, BookingSource};
 use crate::store::ledger::{insert_booking, unreversed_entries};
-use crate::store::{Reader, Tx, balances, invoices, transfers};
+use crate::store::{Reader, Tx, balances, chain_cursors, destinations, invoices, transfers};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -88,9 +91,22 @@ impl Service {
         .await
     }
 
+    /// Performs a step, and settles the destination of the transfer.
+    pub(super) fn apply_step(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        by: StepActor<'_>,
+        transfer: &Transfer,
+        step: TransferStep,
+    ) -> Result<Transfer, Error> {
+        let after = self.book_step(tx, now, by, transfer, step)?;
+        self.settle_destination_of(tx, now, &after)
+    }
+
     /// Performs a step: saves the transfer, books the amounts, releases the reservation, and records the event and
     /// the audit log entry. Every step of a transfer passes through this function.
-    pub(super) fn apply_step(
+    fn book_step(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -159,6 +175,10 @@ pub(super) fn request_transfer(
     actor: &str,
     mut transfer: Transfer,
 ) -> Result<Transfer, Error> {
+    let chain = transfer.asset.chain;
+    transfer.destination = destinations::put(tx, transfer.mode, chain, &transfer.to_address)?.seq;
+    let cursor = chain_cursors::of_chain(tx, chain)?.filter(|_| transfer.mode.is_live());
+    transfer.requested_height = cursor.map(|cursor| cursor.reached.block.height);
     transfer.seq = transfers::insert(tx, &transfer)?;
     let posting = Posting {
         kind: transfer.kind.ledger_kind(),

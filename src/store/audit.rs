@@ -50,7 +50,7 @@ rows! {
     BOOKED = file "sql/audit/booked.sql";
     RATES = file "sql/audit/rates.sql";
     TRANSFERS = file "sql/audit/transfers.sql";
-    SENT_OUTPUTS = file "sql/audit/sent_outputs.sql";
+    DESTINATION_OUTPUTS = file "sql/audit/destination_outputs.sql";
     REFUNDED = file "sql/audit/refunded.sql";
     LAST_EVENTS = file "sql/audit/last_events.sql";
     FINAL_EVENTS = file "sql/audit/final_events.sql";
@@ -113,7 +113,7 @@ const CHECKS: [(u8, Query<Violation>); 24] = [
     (2, BOOKED),
     (2, RATES),
     (2, TRANSFERS),
-    (2, SENT_OUTPUTS),
+    (2, DESTINATION_OUTPUTS),
     (3, REFUNDED),
     (4, LAST_EVENTS),
     (4, FINAL_EVENTS),

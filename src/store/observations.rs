@@ -1,7 +1,7 @@
 //! The table `observations`: outputs that were seen on chains, each identified by chain, transaction and position.
 //!
-//! Invariant: no two rows have the same mode, chain, transaction and position, and no row is deleted. The transaction
-//! and the amount of a row never change.
+//! Invariant: no two rows have the same mode, chain, transaction and position, and no row that counts for
+//! anything is deleted. The transaction and the amount of a row never change.
 
 use super::row::{InputSources, InputSourcesRef};
 use super::statement::{commands, require_one, rows};
@@ -59,6 +59,9 @@ commands! {
     /// Gives an observation an unused position above all real positions, because another output is now at its
     /// position.
     pub fn move_to_free_position(tx, seq: i64) = file "sql/observations/give_way.sql";
+
+    /// Deletes an observation that nobody owns any more: a small output at a destination that is not kept.
+    pub fn delete(tx, seq: i64) = "delete from observations where seq = :seq";
 
     /// Sets the time at which an observation was first seen to `seen_at`, if `seen_at` is earlier.
     pub fn set_earlier_seen_at(tx, seq: i64, seen_at: Time) =

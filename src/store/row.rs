@@ -19,8 +19,9 @@ use crate::domain::server::order::ServerType;
 use crate::domain::server::state::{CommandState, ServerStatus};
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
+use crate::domain::transfer::act::TransferActKind;
 use crate::domain::transfer::approval::FeeSource;
-use crate::domain::transfer::on_chain::{AttachedState, ReviewKind};
+use crate::domain::transfer::on_chain::{AttachedState, ReviewDecision, ReviewKind};
 use crate::domain::transfer::sender::SentBy;
 use crate::domain::transfer::{SendingState, SettledBy, TransferKind, TransferStatus, TxidSource};
 use crate::domain::unmatched::{UnmatchedReason, UnmatchedResolution};
@@ -92,7 +93,9 @@ macro_rules! enum_as_text {
 pub(super) use {enum_as_text, read_as_text};
 
 enum_as_text!(
+    ReviewDecision,
     ReviewKind,
+    TransferActKind,
     AttachedState,
     SettledBy,
     TxidSource,

@@ -1,7 +1,7 @@
 //! The table `sent_transactions`: transactions that pay payouts and refunds.
 
 use super::row::{InputSources, InputSourcesRef};
-use super::statement::{commands, rows};
+use super::statement::{commands, rows, values};
 use crate::domain::asset::{Chain, Mode};
 use crate::domain::time::Time;
 use crate::domain::transfer::on_chain::{AttachedState, AttachedTransaction};
@@ -33,6 +33,13 @@ rows! {
             or t.status = 'paid' and exists (select 1 from transfer_reviews r where r.transfer = t.seq and r.kind = 'gone' \
             and r.ended_at is null))) \
             order by s.asked_at nulls first, s.seq limit :limit";
+}
+
+values! {
+    /// Returns the ids of the transactions that are, or whose replacement is, in a block above this height.
+    pub fn touched_above(db, chain: Chain, height: u32) -> Vec<(txid: String)> =
+        "select txid from sent_transactions \
+            where mode = 'live' and chain = :chain and (block_height > :height or gone_height > :height)";
 }
 
 commands! {

@@ -1,18 +1,20 @@
-//! The table `transfer_reviews`: problems of finished transfers that a person has to review.
+//! The table `transfer_reviews`: findings about transfers that a person has to check.
 
 use super::statement::{commands, rows, values};
 use crate::domain::asset::Mode;
 use crate::domain::time::Time;
-use crate::domain::transfer::on_chain::{ReviewKind, TransferReview};
+use crate::domain::transfer::on_chain::{ReviewDecision, ReviewKind, TransferReview};
 
 rows! {
-    fn read(r.seq, r.id, r.kind, r.problem, r.opened_at, r.ended_at, r.reason) -> TransferReview {
-        Ok(TransferReview { seq, id, kind, problem, opened_at, ended_at, reason })
+    fn read(
+        r.seq, r.id, r.kind, r.txid, r.problem, r.opened_at, r.ended_at, r.ended_by, r.decision, r.reason,
+    ) -> TransferReview {
+        Ok(TransferReview { seq, id, kind, txid, problem, opened_at, ended_at, ended_by, decision, reason })
     }
 
-    /// Returns the newest reviews of a transfer, newest first.
+    /// Returns the reviews of a transfer, newest first.
     pub fn of_transfer(db, transfer: i64) -> Vec<TransferReview> =
-        select "from transfer_reviews r where r.transfer = :transfer order by r.seq desc limit 50";
+        select "from transfer_reviews r where r.transfer = :transfer order by r.seq desc";
 }
 
 values! {
@@ -23,13 +25,13 @@ values! {
 }
 
 commands! {
-    /// Opens a review of a transfer. Returns `false` if a review of the same kind is open already.
-    pub fn open_review(tx, id: &str, transfer: i64, kind: ReviewKind, problem: &str, now: Time) -> bool =
-        "insert into transfer_reviews (id, transfer, kind, opened_at, problem) \
-            values (:id, :transfer, :kind, :now, :problem) \
-            on conflict (transfer, kind) where ended_at is null do nothing";
+    /// Opens a review of a transfer.
+    pub fn insert(
+        tx, id: &str, transfer: i64, kind: ReviewKind, txid: Option<&str>, problem: &str, opened_at: Time
+    ) = insert into transfer_reviews { id, transfer, kind, txid, problem, opened_at };
 
-    /// Ends a review.
-    pub fn end_review(tx, seq: i64, reason: &str, now: Time) =
-        "update transfer_reviews set ended_at = :now, reason = :reason where seq = :seq and ended_at is null";
+    /// Ends an open review.
+    pub fn end(tx, seq: i64, by: &str, decision: ReviewDecision, reason: Option<&str>, now: Time) =
+        "update transfer_reviews set ended_at = :now, ended_by = :by, decision = :decision, reason = :reason \
+            where seq = :seq and ended_at is null";
 }

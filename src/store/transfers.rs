@@ -15,22 +15,23 @@ use rusqlite::named_params;
 rows! {
     fn read(
         t.seq, t.id, t.kind, t.account, account_id = "a.id", t.mode, t.invoice: Option<i64>,
-        invoice_id: Option<String> = "i.id", t.status, t.currency, t.amount, t.asset, t.to_address,
+        invoice_id: Option<String> = "i.id", t.status, t.currency, t.amount, t.asset, t.to_address, t.destination,
         t.amount_crypto: Option<Units>, t.network_fee: Option<Units>, t.rate: Option<Rate>, t.network_fee_from,
-        t.sent_by, t.signer_at, t.txid, t.reason, t.failure_reason, t.sending, t.requested_at, t.approved_at,
-        t.finalized_at, t.txid_from, t.attached_at, t.handed_over_at, t.sending_reason, t.retry_since: Option<Time>,
-        t.retry_at: Option<Time>, t.settled_by, t.settled_reason, t.watched_from,
+        t.sent_by, t.signer_at, t.txid, t.reason, t.failure_reason, t.sending, t.requested_at, t.requested_height: Option<u32>,
+        t.approved_at, t.finalized_at, t.txid_from, t.handed_over_at, t.sending_reason, t.retry_since: Option<Time>,
+        t.retry_at: Option<Time>, t.settled_by, t.settled_reason, t.watched_from, t.approved_height: Option<u32>, t.has_unread_blocks,
+        t.has_exact_proposal, t.is_frozen, t.released_at,
     ) -> Transfer {
         let sending_progress = SendingProgress {
-            txid_from, attached_at, handed_over_at, sending_reason, retry: retry_since.zip(retry_at), settled_by,
-            settled_reason, watched_from,
+            txid_from, handed_over_at, sending_reason, retry: retry_since.zip(retry_at), settled_by,
+            settled_reason, watched_from, approved_height, has_unread_blocks,
         };
         let terms = rate.zip(network_fee.zip(amount_crypto));
         let terms = terms.map(|(rate, (fee, sent))| TransferTerms { rate, network_fee: fee, amount_crypto: sent });
         Ok(Transfer {
             seq, id, kind, account, account_id, mode, invoice: invoice.zip(invoice_id), status, currency, amount, asset,
-            to_address, terms, fee_source: network_fee_from, sent_by, signer_at, txid, reason, failure_reason, sending,
-            requested_at, approved_at, finalized_at, sending_progress,
+            to_address, destination, terms, fee_source: network_fee_from, sent_by, signer_at, txid, reason, failure_reason, sending,
+            has_exact_proposal, is_frozen, released_at, requested_at, requested_height, approved_at, finalized_at, sending_progress,
         })
     }
 
@@ -82,16 +83,15 @@ rows! {
 
     /// Returns live transfers that the signer should send, oldest first.
     ///
-    /// These are approved transfers without a proposed payment of exactly their amount, and transfers whose retry is
-    /// due. The query repeats the condition of the partial index, so that SQLite uses the index.
+    /// These are approved transfers and transfers whose retry is due, unless a payment at the destination waits for a
+    /// decision. The query repeats the condition of the partial index, so that SQLite uses the index.
     pub fn list_sendable(db, now: Time, limit: u32) -> Vec<Transfer> =
         select "from transfers t indexed by transfers_approved join accounts a on a.seq = t.account \
             left join invoices i on i.seq = t.invoice \
             where t.status in ('approved', 'processing') and t.mode = 'live' and t.sent_by = 'signer' \
             and (t.status = 'approved' and t.sending is null or t.sending = 'retry' and t.retry_at <= :now) \
-            and t.txid is null and not exists (select 1 from transfer_proposals p \
-            where p.transfer = t.seq and p.dismissed_at is null and p.amount = t.amount_crypto \
-            and p.seen_at >= t.approved_at - t.approved_at % 1000) order by t.seq limit :limit";
+            and t.txid is null and not t.has_exact_proposal and not exists (select 1 from destinations d \
+            where d.seq = t.destination and d.is_overfull) order by t.seq limit :limit";
 
     /// Returns the next `limit` transfers of all accounts whose `seq` is greater than `after`.
     pub fn list_after(db, after: i64, limit: u32) -> Vec<Transfer> =
@@ -103,11 +103,11 @@ rows! {
         left join invoices i on i.seq = t.invoice \
         where t.seq = :seq";
 
-    /// Returns every transfer to an address of a chain, oldest first.
-    pub fn list_to_address(db, mode: Mode, chain: Chain, address: &str) -> Vec<Transfer> =
+    /// Returns the transfers to a destination that are not frozen, oldest first.
+    pub fn list_at_destination(db, destination: i64) -> Vec<Transfer> =
         select "from transfers t join accounts a on a.seq = t.account \
             left join invoices i on i.seq = t.invoice \
-            where t.to_address = :address and t.chain = :chain and t.mode = :mode order by t.seq";
+            where t.destination = :destination and not t.is_frozen order by t.seq";
 
     /// Returns the transfers to which a transaction is attached, oldest first.
     pub fn list_with_attached_txid(db, mode: Mode, chain: Chain, txid: &str) -> Vec<Transfer> =
@@ -115,11 +115,11 @@ rows! {
             left join invoices i on i.seq = t.invoice \
             where t.chain = :chain and t.txid = :txid and t.mode = :mode order by t.seq";
 
-    /// Returns the transfers with the status `processing`, oldest first.
-    pub fn list_processing(db, mode: Mode) -> Vec<Transfer> =
-        select "from transfers t join accounts a on a.seq = t.account \
+    /// Returns the approved and processing transfers, oldest first.
+    pub fn list_being_sent(db, mode: Mode) -> Vec<Transfer> =
+        select "from transfers t indexed by transfers_approved join accounts a on a.seq = t.account \
             left join invoices i on i.seq = t.invoice \
-            where t.status = 'processing' and t.mode = :mode order by t.seq";
+            where t.status in ('approved', 'processing') and t.mode = :mode order by t.seq";
 
     /// Returns a chain's approved and processing live transfers for which no first block to watch is stored, in the
     /// order of approval.
@@ -158,6 +158,10 @@ values! {
             and status not in ('failed', 'rejected', 'cancelled')"
         with { account: transfer.account, currency: transfer.currency, since, seq: transfer.seq };
 
+    /// Returns the kind of the oldest transfer to a destination that is not frozen.
+    pub fn kind_at_destination(db, destination: i64) -> Option<(kind: TransferKind)> =
+        "select kind from transfers where destination = :destination and not is_frozen order by seq limit 1";
+
     /// Returns the number of approved transfers that wait for the signer.
     pub fn count_waiting_for_signer(db) -> (count: i64) =
         "select count(*) as count from transfers indexed by transfers_approved \
@@ -174,18 +178,6 @@ values! {
 }
 
 values! {
-    /// Passes to `each` the destinations of a chain's live transfers that have to be watched.
-    ///
-    /// A destination is watched from the approval of its transfer until `after_ms` after the end of the transfer. For
-    /// a paid transfer, watching ends earlier if the block of its payment is at height `last` or lower. After a
-    /// restore, a destination is also watched before the approval.
-    pub fn each_destination(db, chain: Chain, after_ms: i64, last: u32) -> each (address: String) =
-        "select to_address as address from transfers t where mode = 'live' and chain = :chain \
-            and (status in ('approved', 'processing') or sending = 'restored' \
-            or finalized_at > (select last_tick_at from file) - :after_ms \
-            and (status <> 'paid' or not exists (select 1 from sent_transactions s where s.mode = 'live' \
-            and s.chain = t.chain and s.txid = t.txid and s.state = 'mined' and s.block_height <= :last)))";
-
     /// Returns `true` if a chain has a live transfer with the status `processing`.
     pub fn is_any_processing(db, chain: Chain) -> (found: bool) =
         "select exists (select 1 from transfers \
@@ -202,7 +194,8 @@ commands! {
         id: transfer.id, kind: transfer.kind, account: transfer.account, mode: transfer.mode,
         invoice: transfer.invoice.as_ref().map(|(seq, _)| *seq), status: transfer.status, currency: transfer.currency,
         amount: transfer.amount, asset: transfer.asset.id, chain: transfer.asset.chain,
-        to_address: transfer.to_address, reason: transfer.reason, requested_at: transfer.requested_at,
+        to_address: transfer.to_address, destination: transfer.destination, reason: transfer.reason,
+        requested_at: transfer.requested_at, requested_height: transfer.requested_height,
     };
 
     fn update_row(tx, transfer: &Transfer, before: TransferStatus) -> usize =
@@ -215,12 +208,20 @@ commands! {
             sent_by: transfer.sent_by, signer_at: transfer.signer_at, txid: transfer.txid,
             failure_reason: transfer.failure_reason, sending: transfer.sending, approved_at: transfer.approved_at,
             finalized_at: transfer.finalized_at, txid_from: transfer.sending_progress.txid_from,
-            attached_at: transfer.sending_progress.attached_at, handed_over_at: transfer.sending_progress.handed_over_at,
+            handed_over_at: transfer.sending_progress.handed_over_at,
             sending_reason: transfer.sending_progress.sending_reason,
             retry_since: transfer.sending_progress.retry.map(|(since, _)| since),
             retry_at: transfer.sending_progress.retry.map(|(_, at)| at), settled_by: transfer.sending_progress.settled_by,
             settled_reason: transfer.sending_progress.settled_reason, watched_from: transfer.sending_progress.watched_from,
+            approved_height: transfer.sending_progress.approved_height,
+            has_unread_blocks: transfer.sending_progress.has_unread_blocks,
+            has_exact_proposal: transfer.has_exact_proposal, released_at: transfer.released_at,
         };
+}
+
+commands! {
+    /// Marks a transfer as frozen: nothing that happens at its destination changes it any more.
+    pub fn freeze(tx, seq: i64) = "update transfers set is_frozen = 1 where seq = :seq";
 }
 
 /// Inserts a requested transfer and returns its `seq`.

@@ -21,7 +21,7 @@ mod job;
 #[cfg(test)]
 mod tests;
 
-pub use deferred::TouchedInvoice;
+pub use deferred::Touched;
 pub(super) use disk::LOG_BYTES_MAX;
 
 use super::health::{Health, WriteRefusal};
@@ -90,8 +90,8 @@ pub struct Tx<'c> {
     changes: &'c RefCell<Changes>,
     /// Flag of a job in a shared savepoint. The job sets the flag if it has to run again in its own savepoint.
     needs_own_savepoint: Option<&'c Cell<bool>>,
-    /// Invoices that are settled at the end of the current work.
-    deferred: deferred::DeferredInvoices,
+    /// Invoices and destinations that are settled at the end of the current work.
+    deferred: deferred::DeferredObjects,
     /// Changed values whose hashes are not in the audit log yet.
     pub(super) pending: PendingChanges,
 }

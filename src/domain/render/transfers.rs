@@ -11,7 +11,7 @@ use crate::domain::money::{Cents, Currency};
 use crate::domain::qr::Qr;
 use crate::domain::time::Time;
 use crate::domain::transfer::approval::FeeSource;
-use crate::domain::transfer::on_chain::{OnChainState, ReviewKind};
+use crate::domain::transfer::on_chain::{OnChainState, ReviewDecision, ReviewKind};
 use crate::domain::transfer::sender::SentBy;
 use crate::domain::transfer::{SendingState, Transfer, TransferKind, TransferStatus};
 use serde_json::value::to_raw_value;
@@ -206,12 +206,18 @@ view! {
         /// overpaid: more than 1 % too much was sent; gone: the transaction is not confirmed any more; arrived: money
         /// arrived after failed or cancelled; beyond_reach: the approval is older than the blocks that are read back.
         kind: ReviewKind = "gone";
+        /// Transaction that the finding is about.
+        txid: Option<String> = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
         /// The finding.
         problem: String = "transaction 9f86d081 is not confirmed any more, after it was paid";
         /// Time of the finding.
         opened_at: Time = "2026-11-21T11:07:00.000Z";
         /// Time of the end.
         ended_at: Option<Time> = null;
+        /// Email of the person who ended it; chain where the facts changed.
+        ended_by: Option<String> = null;
+        /// resolved: a person gave a reason; adjusted: a person booked the amount; cleared: the facts changed.
+        decision: Option<ReviewDecision> = null;
         /// Reason for the end.
         reason: Option<String> = null;
     }

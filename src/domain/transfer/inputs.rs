@@ -78,14 +78,14 @@ input! {
         /// signer if one is set, the chain has a node and signerLimit allows it, else a person. A release keeps hand.
         optional sent_by: SentBy = choice().described_by_one_of(), "hand";
         /// Transaction id in the chain's form. With pay: the transaction that sent it, attached until the chain has
-        /// settled it. With dismiss: the transaction of a proposal.
+        /// settled it. With dismiss: the transaction of a proposal, or all for each that is listed.
         optional txid: String = TXID;
         /// Reason, for people; with fail, reject, cancel, resolve and adjust. With pay it marks the transfer as paid
         /// at once, with or without a txid.
         optional reason: String = REASON;
         /// Returns the amount although the transfer was handed over and may still be sent; only with fail.
         filled force: bool = FlagOrFalseRule;
-        /// Marks it as paid although its chain has no node; only with pay.
+        /// Marks it as paid, or ends the hold of a restore, although its chain has no node; only with pay and release.
         filled unverified: bool = FlagOrFalseRule;
         /// Id of an open review; only with resolve and adjust, which need it.
         optional review: String = text(1..=64);
@@ -233,7 +233,8 @@ impl Rule for ActionRule {
 fn is_field_of(action: TransferAction, name: &str) -> bool {
     match action {
         TransferAction::Approve => APPROVAL_FIELDS.contains(&name),
-        TransferAction::Reassign | TransferAction::Release => name == "sentBy",
+        TransferAction::Reassign => name == "sentBy",
+        TransferAction::Release => ["sentBy", "unverified"].contains(&name),
         TransferAction::Process | TransferAction::Detach => false,
         TransferAction::Pay => ["txid", "reason", "unverified"].contains(&name),
         TransferAction::Fail => ["reason", "force"].contains(&name),

@@ -1,10 +1,8 @@
 //! On-chain data of a transfer: its transaction, the outputs that count for the transfer, proposed outputs, and
 //! reviews.
 
-use crate::domain::asset::Asset;
 use crate::domain::money::coin::Units;
-use crate::domain::observation::{Block, InputSource};
-use crate::domain::payment::PaymentState;
+use crate::domain::observation::InputSource;
 use crate::domain::text_enum::text_enum;
 use crate::domain::time::Time;
 
@@ -52,6 +50,18 @@ text_enum! {
     }
 }
 
+text_enum! {
+    /// Decision that ended a review.
+    pub enum ReviewDecision {
+        /// A person ended the review with a reason.
+        Resolved = "resolved",
+        /// A person booked the amount back, or out again.
+        Adjusted = "adjusted",
+        /// The finding ended by itself, because the facts changed.
+        Cleared = "cleared",
+    }
+}
+
 /// A transaction that is attached to transfers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttachedTransaction {
@@ -83,23 +93,28 @@ pub struct AttachedTransaction {
     pub problem: Option<String>,
 }
 
-/// An output of an attached transaction.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SentOutput {
-    /// `seq` of the output's observation.
-    pub observation: i64,
-    /// `seq` of the transfer for which the output counts; `None` while the output counts for no transfer.
-    pub transfer: Option<i64>,
-    /// Destination address.
-    pub address: String,
-    /// Coin of the output.
-    pub asset: &'static Asset,
-    /// Amount of the output.
-    pub amount: Units,
-    /// State of the output on its chain.
-    pub state: PaymentState,
-    /// Height of the output's block.
-    pub height: Option<u32>,
+impl AttachedTransaction {
+    /// Records what an output of the transaction shows: in which block it is, or whether it is in the mempool.
+    pub fn record_output(
+        &mut self,
+        (height, has_vanished): (Option<u32>, bool),
+        (seen_at, now): (Time, Time),
+        spends: &[InputSource],
+    ) {
+        self.state = match (height, has_vanished) {
+            (Some(_), _) => AttachedState::Mined,
+            (None, false) => AttachedState::Mempool,
+            (None, true) => AttachedState::Absent,
+        };
+        self.block_height = height;
+        self.first_seen_at = self.first_seen_at.or(Some(seen_at));
+        let last_seen_at = if has_vanished { seen_at } else { now };
+        self.last_seen_at = self.last_seen_at.max(Some(last_seen_at));
+        if !spends.is_empty() {
+            self.spends = spends.to_vec();
+        }
+        self.problem = None;
+    }
 }
 
 /// An output to a transfer's destination that a person may attach to the transfer.
@@ -107,16 +122,12 @@ pub struct SentOutput {
 pub struct ProposedOutput {
     /// Id of the transaction on the chain.
     pub txid: String,
-    /// Position in the transaction: output index or log index.
-    pub position: u32,
     /// Amount, in the coin of the transfer.
     pub amount: Units,
-    /// Sources of the money, as far as they are known.
-    pub spends: Vec<InputSource>,
     /// Time at which the transaction was first seen.
     pub seen_at: Time,
-    /// Block of the transaction.
-    pub block: Option<Block>,
+    /// Height of the transaction's block.
+    pub block_height: Option<u32>,
 }
 
 /// A review: a finding about a transfer that a person has to check.
@@ -128,12 +139,18 @@ pub struct TransferReview {
     pub id: String,
     /// Kind of the finding.
     pub kind: ReviewKind,
-    /// Sentence that describes the finding.
+    /// Transaction that the finding is about; `None` for findings about no transaction.
+    pub txid: Option<String>,
+    /// Sentence that describes the finding, for people.
     pub problem: String,
     /// Time of the finding.
     pub opened_at: Time,
-    /// Time at which a person ended the review; `None` while it is open.
+    /// Time at which the review ended; `None` while it is open.
     pub ended_at: Option<Time>,
+    /// Who or what ended the review: the email of a person, or the chain.
+    pub ended_by: Option<String>,
+    /// Decision that ended the review.
+    pub decision: Option<ReviewDecision>,
     /// Reason that the person gave.
     pub reason: Option<String>,
 }

@@ -17,7 +17,7 @@ use crate::domain::observation::{Block, OUTPUTS_MAX};
 use crate::domain::payment::PaymentState;
 use crate::domain::time::Time;
 use crate::service::intake::ObservationChange;
-use crate::service::{Error, Service, transfers};
+use crate::service::{Error, Service};
 use crate::store::chain_cursors::{self, ChainCursor};
 use crate::store::{Tx, chain_blocks, chains, observations, observations_on_chain, rescans};
 pub use items::BatchLimit;
@@ -63,7 +63,7 @@ impl Service {
                     service.apply_item_batch(tx, now, &step, cursor, ((item, output), bound))
                 }
                 BatchStart::Confirm(after) => match cursor {
-                    Some(cursor) => service.settle_requested_invoices(tx, now, || {
+                    Some(cursor) => service.settle_after(tx, now, || {
                         service.confirm_batch(tx, now, &cursor, after, bound)
                     }),
                     None => Ok(BatchStart::Done),
@@ -85,7 +85,7 @@ impl Service {
         if !starts_at_cursor(tx, step, cursor.as_ref())? {
             return Ok(BatchStart::Done);
         }
-        let next = self.settle_requested_invoices(tx, now, || {
+        let next = self.settle_after(tx, now, || {
             if let ((0, 0), ChainStepOutcome::Forward(_), Some(cursor)) =
                 (from, &step.outcome, &cursor)
             {
@@ -110,7 +110,7 @@ impl Service {
     ) -> Result<(), Error> {
         let above = observations_on_chain::confirmed_above(tx, chain, height)?;
         self.change_observations(tx, now, chain, above, ObservationChange::Seen)?;
-        self.unconfirm_transfers_above(tx, chain, height)?;
+        self.unconfirm_transfers_above(tx, now, chain, height)?;
         // An observation whose confirmation could not be reverted is also removed from its block. Each later step
         // tries to revert the confirmation again.
         Ok(observations_on_chain::remove_from_blocks_above(tx, chain, height, now)?)
@@ -150,7 +150,7 @@ impl Service {
                 self.change_observation_by_key(tx, now, &place, ObservationChange::Seen)?;
             }
             observations_on_chain::remove_from_block(tx, &place, now)?;
-            transfers::remove_transaction_from_block(tx, chain, txid)?;
+            self.remove_transaction_from_block(tx, now, chain, txid)?;
         }
         Ok(())
     }
@@ -185,7 +185,7 @@ impl Service {
                 chains::mark_scanned_to(tx, chain, *scanned_to)?;
             }
             ChainStepOutcome::RolledBackTo(fork) => {
-                self.settle_requested_invoices(tx, now, || {
+                self.settle_after(tx, now, || {
                     self.unconfirm_blocks_above(tx, now, chain, fork.height)
                 })?;
                 chain_blocks::remove_above(tx, chain, fork.height)?;
@@ -230,7 +230,7 @@ impl Service {
         forward: &ForwardStep,
     ) -> Result<(), Error> {
         let chain = cursor.chain;
-        self.settle_requested_invoices(tx, now, || {
+        self.settle_after(tx, now, || {
             self.unconfirm_observations(tx, now, chain, &forward.missing)?;
             for txid in &forward.vanished {
                 observations_on_chain::mark_vanished(tx, chain, txid, now)?;
@@ -240,14 +240,15 @@ impl Service {
                 self.change_observations(tx, now, chain, gone, ObservationChange::Dropped)?;
             }
             let unbooked = observations_on_chain::confirmed_without_block(tx, chain, OUTPUTS_MAX)?;
-            self.change_observations(tx, now, chain, unbooked, ObservationChange::Seen)
+            self.change_observations(tx, now, chain, unbooked, ObservationChange::Seen)?;
+            for read in &forward.sent {
+                self.record_node_report(tx, now, chain, read)?;
+            }
+            for conflict in &forward.conflicts {
+                self.record_conflicting_spend(tx, now, chain, conflict)?;
+            }
+            self.freeze_final_transfers(tx, now, chain)
         })?;
-        for read in &forward.sent {
-            self.record_node_report(tx, now, chain, read)?;
-        }
-        for conflict in &forward.conflicts {
-            self.record_conflicting_spend(tx, now, chain, conflict)?;
-        }
         cursor.reached = forward.to.clone();
         if let Some(complete) = &forward.complete {
             cursor.complete = complete.clone();
@@ -278,12 +279,13 @@ impl Service {
         let Some(to) = &rescanned.to else {
             return Ok(rescans::save_progress(tx, rescan.seq, rescan.from_height, None)?);
         };
-        self.settle_requested_invoices(tx, now, || {
-            self.unconfirm_observations(tx, now, chain, &rescanned.missing)
+        self.settle_after(tx, now, || {
+            self.unconfirm_observations(tx, now, chain, &rescanned.missing)?;
+            for conflict in &rescanned.conflicts {
+                self.record_conflicting_spend(tx, now, chain, conflict)?;
+            }
+            Ok(())
         })?;
-        for conflict in &rescanned.conflicts {
-            self.record_conflicting_spend(tx, now, chain, conflict)?;
-        }
         let ChainPosition { block, .. } = to;
         let next = block.height.saturating_add(1).max(rescan.next_height);
         rescans::save_progress(tx, rescan.seq, next, Some(&block.hash))?;
@@ -295,7 +297,7 @@ impl Service {
         if rescanned.is_last {
             rescans::end_rescan(tx, chain, now)?;
             if rescanned.restarts {
-                self.settle_requested_invoices(tx, now, || {
+                self.settle_after(tx, now, || {
                     self.unconfirm_blocks_above(tx, now, chain, block.height)
                 })?;
                 chain_blocks::remove_above(tx, chain, block.height)?;

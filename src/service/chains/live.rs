@@ -137,6 +137,13 @@ impl LiveMode {
     }
 
     /// Returns the newest fee estimate of a chain's node.
+    /// Returns the height of the newest block that the chain's node has reported to this server.
+    pub(in crate::service) fn head_height(&self, chain: Chain) -> Option<u32> {
+        let states = self.chain_states();
+        let mut states = states.iter().filter(|(followed, _)| followed.live.chain == chain);
+        states.next().and_then(|(_, said)| said.head_height)
+    }
+
     pub(in crate::service) fn fee_estimate(&self, chain: Chain) -> Option<FeeEstimate> {
         let chains = self.chain_states();
         let found = chains.iter().find(|(one, _)| one.live.chain == chain);

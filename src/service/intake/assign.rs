@@ -77,7 +77,7 @@ impl Service {
             ObservationOwner::Deposit(deposit) => (None, Some(&deposit.id)),
             ObservationOwner::Own(_)
             | ObservationOwner::Unmatched(_)
-            | ObservationOwner::Sent(_) => (None, None),
+            | ObservationOwner::Destination(_) => (None, None),
         };
         Ok(assignment(&unmatched, payment, deposit)?)
     }
@@ -179,7 +179,9 @@ fn write_audit_entry(
     let (id, kind, of) = match &assigned.owned {
         ObservationOwner::Payment(both) => (&both.1.id, "invoice", &both.0.id),
         ObservationOwner::Deposit(deposit) => (&deposit.id, "customer", &deposit.customer_ref),
-        ObservationOwner::Own(_) | ObservationOwner::Unmatched(_) | ObservationOwner::Sent(_) => {
+        ObservationOwner::Own(_)
+        | ObservationOwner::Unmatched(_)
+        | ObservationOwner::Destination(_) => {
             return Err(Error::Failed("it was not assigned".to_owned()));
         }
     };

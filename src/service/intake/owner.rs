@@ -11,15 +11,13 @@ use crate::domain::payment::{Payment, PaymentState};
 use crate::domain::quote::Quote;
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
-use crate::domain::transfer::Transfer;
-use crate::domain::transfer::on_chain::SentOutput;
 use crate::domain::unmatched::{UnmatchedPayment, UnmatchedReason};
 use crate::service::Error;
-use crate::service::transfers::{Arrival, classify_arrival};
+use crate::service::transfers::watched_destination;
 use crate::store::addresses::{AddressOwner, find_owner};
 use crate::store::{
-    Reader, customers, deposits, invoices, observations, own_transfers, payments, quotes,
-    sent_outputs, unmatched_payments,
+    Reader, customers, deposits, destinations, invoices, observations, own_transfers, payments,
+    quotes, unmatched_payments,
 };
 
 pub(in crate::service) enum ObservationOwner {
@@ -31,8 +29,21 @@ pub(in crate::service) enum ObservationOwner {
     Own(OwnTransfer),
     /// A payment without a matching recipient.
     Unmatched(Box<UnmatchedPayment>),
-    /// An output to the destination of a payout or refund.
-    Sent(SentOutput),
+    /// An output to the destination of payouts or refunds.
+    Destination(OwnedOutput),
+}
+
+/// An output that belongs to a destination.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::service) struct OwnedOutput {
+    /// `seq` of the observation.
+    pub(in crate::service) observation: i64,
+    /// `seq` of the destination.
+    pub(in crate::service) destination: i64,
+    /// `seq` of the transfer for which the output counts.
+    pub(in crate::service) transfer: Option<i64>,
+    /// State of the output on its chain.
+    pub(in crate::service) state: PaymentState,
 }
 
 impl ObservationOwner {
@@ -43,7 +54,7 @@ impl ObservationOwner {
             ObservationOwner::Deposit(deposit) => deposit.status.payment_state(),
             ObservationOwner::Own(transfer) => transfer.state,
             ObservationOwner::Unmatched(unmatched) => unmatched.state,
-            ObservationOwner::Sent(output) => output.state,
+            ObservationOwner::Destination(output) => output.state,
         }
     }
 
@@ -54,7 +65,7 @@ impl ObservationOwner {
             ObservationOwner::Deposit(deposit) => deposit.observation,
             ObservationOwner::Own(transfer) => transfer.observation,
             ObservationOwner::Unmatched(unmatched) => unmatched.observation,
-            ObservationOwner::Sent(output) => output.observation,
+            ObservationOwner::Destination(output) => output.observation,
         }
     }
 }
@@ -100,8 +111,10 @@ pub(super) fn owner_of_observation(
     if let Some(transfer) = own_transfers::of_observation(db, observation)? {
         return Ok(ObservationOwner::Own(transfer));
     }
-    if let Some(output) = sent_outputs::of_observation(db, observation)? {
-        return Ok(ObservationOwner::Sent(output));
+    if let Some((destination, transfer)) = destinations::of_observation(db, observation)? {
+        let state = observations::by_seq(db, observation)?.state;
+        let output = OwnedOutput { observation, destination, transfer, state };
+        return Ok(ObservationOwner::Destination(output));
     }
     let unmatched = unmatched_payments::of_observation(db, observation)?;
     let none = || Error::Failed(format!("observation {observation} belongs to nothing"));
@@ -116,9 +129,8 @@ pub(super) enum Recipient {
     Customer(Customer),
     /// The operator: the money comes from an address of the operator.
     Own,
-    /// A payout or refund: the transfer of exactly this amount. `None` if the transaction is already attached to a
-    /// transfer.
-    Sent(Option<Box<Transfer>>),
+    /// A watched destination of payouts or refunds, by its `seq`.
+    Destination(i64),
     /// No recipient, for this reason.
     Nobody(UnmatchedReason),
 }
@@ -153,25 +165,19 @@ fn is_from_own_address(db: &Reader<'_>, seen: &Observation) -> Result<bool, Erro
 
 /// Returns the recipient of an observation and the owner of its address.
 ///
-/// An output to an address that is not ours belongs to the payout or refund with this destination. Money from the
-/// operator has the recipient `Own`. Otherwise the owner of the address is the recipient. An invoice needs a quote of
+/// An output to a watched destination of payouts or refunds belongs to the destination, even if its address became ours
+/// later. Money from the operator has the recipient `Own`. Otherwise the owner of the address is the recipient. An invoice needs a quote of
 /// the coin. The output of a coinbase transaction has no recipient.
 pub(super) fn find_recipient(
     db: &Reader<'_>,
     now: Time,
     seen: &Observation,
-    at_hand: Option<Invoice>,
+    (is_real, at_hand): (bool, Option<Invoice>),
 ) -> Result<(Recipient, OwnerIds), Error> {
-    let owner = find_owner(db, seen.mode, seen.asset.chain, &seen.address)?;
-    if owner.is_none() {
-        match classify_arrival(db, now, seen)? {
-            Arrival::Attached => return Ok((Recipient::Sent(None), (None, None))),
-            Arrival::Exact(transfer) => {
-                return Ok((Recipient::Sent(Some(transfer)), (None, None)));
-            }
-            Arrival::Proposed(_) => {}
-        }
+    if is_real && let Some(destination) = watched_destination(db, now, seen)? {
+        return Ok((Recipient::Destination(destination.seq), (None, None)));
     }
+    let owner = find_owner(db, seen.mode, seen.asset.chain, &seen.address)?;
     if is_from_own_address(db, seen)? {
         return Ok((Recipient::Own, (None, None)));
     }

@@ -108,7 +108,7 @@ fn unwrap_deposit(owned: ObservationOwner) -> Deposit {
         ObservationOwner::Payment(_)
         | ObservationOwner::Own(_)
         | ObservationOwner::Unmatched(_)
-        | ObservationOwner::Sent(_) => {
+        | ObservationOwner::Destination(_) => {
             unreachable!("it is no deposit")
         }
     }

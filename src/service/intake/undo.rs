@@ -78,7 +78,7 @@ impl Service {
             }
             ObservationOwner::Own(_)
             | ObservationOwner::Unmatched(_)
-            | ObservationOwner::Sent(_) => Err(Error::Failed(format!(
+            | ObservationOwner::Destination(_) => Err(Error::Failed(format!(
                 "unmatched payment {} was given to nobody",
                 unmatched.id
             ))),

@@ -9,12 +9,15 @@ use crate::domain::payment_uri::payment_uri;
 use crate::domain::render::transfers::TransferOnChain;
 use crate::domain::time::Time;
 use crate::domain::transfer::approval::ApprovalProposal;
+use crate::domain::transfer::outgoing::SendingHold;
 use crate::domain::transfer::request::TransferStepRequest;
 use crate::domain::transfer::sender::SenderConditions;
 use crate::domain::transfer::step::TransferAction;
 use crate::domain::transfer::{Transfer, TransferKind, TransferStatus};
 use crate::service::page::{self, Page, none_if_not_found};
-use crate::service::transfers::{StepActor, audit_action_name, find, owned_transfer};
+use crate::service::transfers::{
+    StepActor, audit_action_name, find, hold_of_transfer, owned_transfer,
+};
 use crate::service::{Error, Json, Member, Scope, Service};
 use crate::store::{PageBounds, Reader, audit_log, transfers};
 use std::sync::Arc;
@@ -196,7 +199,7 @@ impl Service {
     ) -> Result<TransferDetail, Error> {
         self.read_snapshot(|db| {
             let transfer = owned_transfer(db, scope, kind, id)?;
-            let to_send = self.data_for_wallet(db, &transfer)?;
+            let to_send = self.data_for_wallet(db, now, &transfer)?;
             let begun = sending_start(db, &transfer)?;
             let is_asked = member.is_operator() && transfer.status == TransferStatus::Requested;
             let approval = if is_asked {
@@ -215,10 +218,12 @@ impl Service {
         })
     }
 
-    /// Returns the data for a wallet, or `None` if the transfer is not to be sent by hand or is simulated.
+    /// Returns the data for a wallet, or `None` if the transfer is not to be sent by hand, is simulated, or waits for a
+    /// decision about payments at its destination.
     fn data_for_wallet(
         &self,
         db: &Reader<'_>,
+        now: Time,
         transfer: &Transfer,
     ) -> Result<Option<WalletSendingData>, Error> {
         let is_by_hand = transfer.status == TransferStatus::Processing
@@ -228,7 +233,9 @@ impl Service {
         let Some(terms) = transfer.terms.as_ref().filter(|_| is_by_hand) else {
             return Ok(None);
         };
-        if self.is_simulated(transfer.mode) {
+        let hold = hold_of_transfer(db, now, transfer)?;
+        let waits = matches!(hold, Some(SendingHold::Decision(_)));
+        if self.is_simulated(transfer.mode) || waits {
             return Ok(None);
         }
         let network = self.network_for_sending(db, chain)?;

@@ -1,17 +1,24 @@
 //! Steps of transfers that an operator or the sandbox's API requests.
 
 use super::StepActor;
+use super::acts::record_entry;
+use super::destination::load_destination_of;
+use super::hold::hold_of_transfer;
 use crate::domain::id;
 use crate::domain::payment::simulated_txid;
 use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::time::Time;
+use crate::domain::transfer::act::TransferActKind;
+use crate::domain::transfer::destination::checks::is_proved_gone;
+use crate::domain::transfer::on_chain::ReviewKind;
+use crate::domain::transfer::outgoing::SendingHold;
 use crate::domain::transfer::request::{TransferStepRequest, parse_txid, parse_txid_on};
 use crate::domain::transfer::step::{Settlement, TransferAction, TransferStep};
 use crate::domain::transfer::{
     SendingState, SettledBy, Transfer, TransferStatus, TxidSource, invalid_step,
 };
 use crate::service::{Error, Service};
-use crate::store::Tx;
+use crate::store::{Reader, Tx, transfer_acts, transfer_reviews};
 
 impl Service {
     /// Performs the requested step.
@@ -40,6 +47,9 @@ impl Service {
         if of.status.after_action(action).is_some() {
             of.check_action(action)?;
         }
+        if matches!(action, TransferAction::Reject | TransferAction::Cancel) {
+            check_was_not_sent(tx, now, of)?;
+        }
         let step = match action {
             TransferAction::Pay => {
                 return self.attach_entered_transaction(tx, now, by, of, request);
@@ -60,12 +70,17 @@ impl Service {
             }
             TransferAction::Process => TransferStep::Process(None),
             TransferAction::Fail => {
-                self.check_may_fail(tx, of, request.force)?;
+                self.check_may_fail(tx, now, of, request.force)?;
+                if let Some((txid, from @ TxidSource::Chain)) = of.transaction() {
+                    // It stays the transaction of the transfer, whatever fits the next one.
+                    record_entry(tx, now, of, (&txid, from))?;
+                }
                 TransferStep::Fail(request.reason)
             }
             TransferAction::Reject => TransferStep::Reject(request.reason),
             TransferAction::Cancel => TransferStep::Cancel(request.reason),
             TransferAction::Release => {
+                self.check_may_release(tx, of, request.unverified)?;
                 TransferStep::Release(self.sender_after_release(tx, now, of, &request)?)
             }
         };
@@ -84,7 +99,7 @@ impl Service {
         of: &Transfer,
         request: TransferStepRequest,
     ) -> Result<Transfer, Error> {
-        let is_reopened = of.status == TransferStatus::Paid && self.is_transaction_gone(tx, of)?;
+        let is_reopened = of.status == TransferStatus::Paid && is_payment_gone(tx, of)?;
         if of.status != TransferStatus::Processing && !is_reopened {
             return Err(invalid_step(of.kind, of.status, request.action).into());
         }
@@ -110,7 +125,7 @@ impl Service {
         }
         let given = given.ok_or_else(missing)?;
         if self.live.has_node(chain) {
-            return self.attach_transaction(tx, now, by, of, (&given, TxidSource::Person));
+            return self.enter_transaction(tx, now, by, of, (&given, TxidSource::Person));
         }
         if !request.unverified {
             let problem = format!(
@@ -122,7 +137,7 @@ impl Service {
         self.settle_by_hand(tx, now, by, of, settlement)
     }
 
-    /// Settles a transfer without its chain. Assigns the outputs of its previous and its new transaction again.
+    /// Settles a transfer without its chain.
     fn settle_by_hand(
         &self,
         tx: &Tx<'_>,
@@ -131,10 +146,68 @@ impl Service {
         of: &Transfer,
         settlement: Settlement,
     ) -> Result<Transfer, Error> {
-        let paid = self.apply_step(tx, now, by, of, TransferStep::Pay(settlement))?;
-        for txid in of.txid.iter().chain(&paid.txid) {
-            self.assign_outputs(tx, now, (of.mode, of.asset.chain, txid))?;
+        if let Some(txid) =
+            settlement.txid.as_deref().filter(|txid| of.txid.as_deref() != Some(*txid))
+        {
+            let (kind, source) = (TransferActKind::Entered, TxidSource::Person);
+            transfer_acts::insert(tx, of.seq, kind, txid, source, now)?;
         }
-        Ok(paid)
+        self.apply_step(tx, now, by, of, TransferStep::Pay(settlement))
+    }
+
+    /// Refuses to fail a transfer that may have been sent.
+    ///
+    /// A transfer may fail if it never became `processing`, or if the signer signed nothing. It may also fail if its
+    /// transaction is proved gone, or if the person sets `force`.
+    ///
+    /// # Errors
+    ///
+    /// `invalid_transition` that names `force`.
+    fn check_may_fail(
+        &self,
+        db: &Reader<'_>,
+        now: Time,
+        of: &Transfer,
+        is_forced: bool,
+    ) -> Result<(), Error> {
+        let signed_nothing =
+            matches!(of.sending, Some(SendingState::Declined | SendingState::Retry))
+                && of.txid.is_none();
+        let was_handed_over = of.sending_progress.handed_over_at.is_some() && !signed_nothing;
+        if is_forced || !was_handed_over || self.is_simulated(of.mode) {
+            return Ok(());
+        }
+        let loaded = load_destination_of(db, now, of)?;
+        let mut transfers = loaded.facts.transfers.iter();
+        let one = transfers.find(|one| one.seq() == of.seq);
+        if let (Some(one), Some(txid)) = (one, &of.txid)
+            && is_proved_gone(&loaded.facts, one, txid)
+        {
+            return Ok(());
+        }
+        let message = format!(
+            "must be true: this {} was handed over and may have been sent. Look at its destination first, or detach its \
+             transaction and attach the right one",
+            of.kind
+        );
+        Err(Refusal::for_param(RefusalCode::InvalidTransition, "force", message).into())
+    }
+}
+
+/// Returns `true` if the payment of a paid transfer is gone from its chain, and no person has decided on this loss yet.
+fn is_payment_gone(db: &Reader<'_>, of: &Transfer) -> Result<bool, Error> {
+    let reviews = transfer_reviews::of_transfer(db, of.seq)?;
+    let mut open = reviews.iter().filter(|review| review.ended_at.is_none());
+    Ok(open.any(|review| review.kind == ReviewKind::Gone))
+}
+
+/// Refuses to put back the amount of a transfer that may have been sent after the restored copy was made.
+fn check_was_not_sent(db: &Reader<'_>, now: Time, of: &Transfer) -> Result<(), Error> {
+    let hold = if of.released_at.is_some() { hold_of_transfer(db, now, of)? } else { None };
+    match hold {
+        Some(SendingHold::Decision(problem)) => {
+            Err(Refusal::for_param(RefusalCode::InvalidTransition, "action", problem).into())
+        }
+        Some(SendingHold::Pause(_)) | None => Ok(()),
     }
 }

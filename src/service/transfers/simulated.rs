@@ -48,7 +48,7 @@ impl Service {
         }
         if !is_sent {
             let txid = simulated_txid(at.asset.chain, &id::new(now).to_string());
-            at = self.attach_transaction(tx, now, by, &at, (&txid, TxidSource::Signer))?;
+            at = self.enter_transaction(tx, now, by, &at, (&txid, TxidSource::Signer))?;
         }
         let txid = at.txid.clone().unwrap_or_default();
         match case {
@@ -89,7 +89,7 @@ impl Service {
         let state = known.as_ref().map(|known| known.state);
         let is_other = known.is_some_and(|known| known.seen.amount != amount);
         if is_other || state.is_none() {
-            self.record_observation(tx, now, &seen, None)?;
+            self.record_simulated_output(tx, now, of, &seen)?;
         } else if state == Some(PaymentState::Dropped) {
             self.change_observation(tx, now, &place, ChainMove::Seen)?.into_booked_owner()?;
         }
@@ -141,7 +141,7 @@ impl Service {
             sent_transactions::update(tx, &known)?;
             transfers::notify_transfer_change(tx, of);
         }
-        Ok(())
+        self.touch_destination(tx, now, of.destination)
     }
 }
 

@@ -1,11 +1,13 @@
 //! Renders transfers for the operator, with their state on the chain.
 
+use super::reviews::transfer_verdict;
 use crate::domain::confirmations::block_confirmations;
 use crate::domain::payment::PaymentState;
 use crate::domain::render;
 use crate::domain::render::transfers::{OnChainView, ProposalView, ReviewView, TransferOnChain};
 use crate::domain::time::Time;
 use crate::domain::transfer::Transfer;
+use crate::domain::transfer::on_chain::{ReviewDecision, ReviewKind, TransferReview};
 use crate::service::{Error, Json, Service};
 use crate::store::{Reader, chain_cursors, confirmation_tiers, transfer_proposals};
 
@@ -29,25 +31,25 @@ impl Service {
         of: &Transfer,
     ) -> Result<TransferOnChain, Error> {
         let (asset, chain) = (of.asset, of.asset.chain);
-        let facts = self.transfer_facts(db, now, of)?;
-        let verdict = facts.verdict(of);
+        let is_real = !self.is_simulated(of.mode);
+        let (loaded, verdict) =
+            transfer_verdict(db, now, of, (is_real, self.live.has_node(chain)))?;
         let (mut confirmations, mut confirmations_needed) = (None, None);
-        if !self.is_simulated(of.mode)
+        if is_real
             && of.status.is_open()
             && let Some(cursor) = chain_cursors::of_chain(db, chain)?
         {
             let height = cursor.reached.block.height;
-            let counts = facts
-                .outputs
-                .iter()
-                .filter(|output| output.transfer == Some(of.seq))
-                .filter(|output| output.state == PaymentState::Seen);
-            let counts = counts
+            let own = loaded.facts.outputs.iter().zip(&loaded.shares);
+            let own = own.filter(|(_, share)| **share == Some(of.seq)).map(|(output, _)| output);
+            let counts = own
+                .filter(|output| output.state == PaymentState::Seen)
                 .map(|output| output.height.map_or(0, |block| block_confirmations(block, height)));
             confirmations = counts.min();
             let tiers = confirmation_tiers::tiers_for_asset(db, asset)?;
             confirmations_needed = confirmations.map(|_| tiers.needed_depth(None));
         }
+        let reviews = loaded.place_of(of.seq).and_then(|at| loaded.reviews.into_iter().nth(at));
         let proposals = transfer_proposals::of_transfer(db, of.seq)?;
         Ok(TransferOnChain {
             on_chain: OnChainView {
@@ -64,21 +66,38 @@ impl Service {
                     txid: one.txid,
                     amount_crypto: asset.format_units(one.amount),
                     seen_at: one.seen_at,
-                    block_height: one.block.map(|block| block.height),
+                    block_height: one.block_height,
                 })
                 .collect(),
-            reviews: facts
-                .reviews
+            reviews: reviews
+                .unwrap_or_default()
                 .into_iter()
                 .map(|one| ReviewView {
+                    reason: one.reason.clone().or_else(|| cleared_reason(&one)),
                     id: one.id,
                     kind: one.kind,
+                    txid: one.txid,
                     problem: one.problem,
                     opened_at: one.opened_at,
                     ended_at: one.ended_at,
-                    reason: one.reason,
+                    ended_by: one.ended_by,
+                    decision: one.decision,
                 })
                 .collect(),
         })
     }
+}
+
+/// Returns why a review ended by itself.
+fn cleared_reason(review: &TransferReview) -> Option<String> {
+    let is_cleared = review.decision == Some(ReviewDecision::Cleared);
+    let reason = match review.kind {
+        ReviewKind::Gone => "the transaction is confirmed again, or another one paid it",
+        ReviewKind::Arrived => "the transaction is in no block any more, or pays another transfer",
+        ReviewKind::Overpaid => {
+            "the transaction is not confirmed any more, or pays another transfer"
+        }
+        ReviewKind::BeyondReach => "it is paid",
+    };
+    is_cleared.then(|| reason.to_owned())
 }

@@ -1,6 +1,6 @@
 //! Watches the destinations of payouts and refunds, and records what nodes report about their transactions.
 
-use super::arrivals::{WATCHED_AFTER_END_MS, open_review};
+use super::outputs::watched_destination;
 use crate::domain::asset::{AssetKind, Chain, Mode};
 use crate::domain::chain::{CHAINS, Depth};
 use crate::domain::following::{
@@ -9,14 +9,16 @@ use crate::domain::following::{
 };
 use crate::domain::time::Time;
 use crate::domain::transfer::Transfer;
-use crate::domain::transfer::on_chain::{AttachedState, AttachedTransaction, ReviewKind};
+use crate::domain::transfer::on_chain::{AttachedState, AttachedTransaction};
 use crate::service::chains::order_rescan_unless_covered;
 use crate::service::{Error, Service};
 use crate::store::{
-    Reader, StoreError, Tx, chain_cursors, sent_outputs, sent_transactions, transfer_proposals,
+    Reader, StoreError, Tx, chain_cursors, destinations, sent_transactions, transfer_proposals,
     transfers,
 };
 
+/// Largest number of destinations whose transfers one step freezes.
+const FROZEN_MAX: u32 = 100;
 /// Largest number of transactions about which one step queries a node.
 const QUERIED_TRANSACTIONS_MAX: u32 = 100;
 
@@ -28,7 +30,8 @@ impl Service {
         }
         let chain = of.asset.chain;
         let cursor = chain_cursors::of_chain(tx, chain)?;
-        of.sending_progress.watched_from = cursor.map(|cursor| cursor.complete.height);
+        of.sending_progress.watched_from = cursor.as_ref().map(|cursor| cursor.complete.height);
+        of.sending_progress.approved_height = cursor.map(|cursor| cursor.reached.block.height);
         transfers::watch_destination(tx, chain, &of.to_address);
         Ok(())
     }
@@ -65,7 +68,6 @@ impl Service {
                 known.gone_height = Some(block.height);
             }
             TransactionAnswer::ReplacedBy { by, block } => {
-                self.follow_replacement(tx, now, chain, (&read.txid, by))?;
                 set_absent(&mut known);
                 known.gone_by = Some(by.clone());
                 known.gone_height = Some(block.height);
@@ -75,7 +77,19 @@ impl Service {
             }
         }
         sent_transactions::update(tx, &known)?;
-        self.assign_outputs(tx, now, (Mode::Live, chain, &read.txid))
+        self.touch_destinations_of(tx, now, chain, &read.txid)
+    }
+
+    /// Settles the destinations of the transfers that have this transaction.
+    fn touch_destinations_of(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        chain: Chain,
+        txid: &str,
+    ) -> Result<(), Error> {
+        let all = destinations::of_transaction(tx, Mode::Live, chain, txid)?;
+        all.into_iter().try_for_each(|seq| self.touch_destination(tx, now, seq))
     }
 
     fn record_present_transaction(
@@ -101,13 +115,11 @@ impl Service {
         known.problem = missing_trace_problem(&known.txid, &found.balances);
         sent_transactions::update(tx, &known)?;
         for seen in &found.received {
-            let all = transfers::list_to_address(tx, Mode::Live, chain, &seen.address)?;
-            let txid = Some(&known.txid);
-            if all.iter().any(|transfer| transfer.txid.as_ref() == txid) {
+            if watched_destination(tx, now, seen)?.is_some() {
                 self.record_observation(tx, now, seen, None)?;
             }
         }
-        self.assign_outputs(tx, now, (Mode::Live, chain, &known.txid))
+        self.touch_destinations_of(tx, now, chain, &known.txid)
     }
 
     /// Records that another transaction spends an input of an attached transaction.
@@ -118,7 +130,6 @@ impl Service {
         chain: Chain,
         conflict: &SpendConflict,
     ) -> Result<(), Error> {
-        self.follow_replacement(tx, now, chain, (&conflict.txid, &conflict.by))?;
         let Some(mut known) = sent_transactions::by_txid(tx, Mode::Live, chain, &conflict.txid)?
         else {
             return Ok(());
@@ -129,14 +140,14 @@ impl Service {
         set_absent(&mut known);
         known.gone_by = Some(conflict.by.clone());
         known.gone_height = conflict.block.as_ref().map(|block| block.height);
-        Ok(sent_transactions::update(tx, &known)?)
+        sent_transactions::update(tx, &known)?;
+        self.touch_destinations_of(tx, now, chain, &conflict.txid)
     }
 
     /// Records the height from which a chain is read for transfers whose height was unknown. Returns `false` if there
     /// are no such transfers.
     ///
-    /// Opens a review of each transfer that was approved before `unread`, because blocks from before that time are
-    /// not read.
+    /// A transfer that was approved before `unread` needs a review, because blocks from before that time are not read.
     pub(in crate::service) fn record_watch_height(
         &self,
         tx: &Tx<'_>,
@@ -148,27 +159,53 @@ impl Service {
         for transfer in &undated {
             let mut after = transfer.clone();
             after.sending_progress.watched_from = Some(height);
+            let is_partly_unread = transfer.approved_at.is_some_and(|approved| approved < unread);
+            after.sending_progress.has_unread_blocks = is_partly_unread;
             transfers::update(tx, &after, transfer.status)?;
-            if transfer.approved_at.is_some_and(|approved| approved < unread) {
-                let problem = format!(
-                    "it was approved before block {height}, the first one that is read for it: 30 days back, or as far as the \
-                     node has blocks. What was sent before that is unknown. Look at its destination"
-                );
-                open_review(tx, now, &after, (ReviewKind::BeyondReach, &problem))?;
-            }
+            self.touch_destination(tx, now, after.destination)?;
         }
         Ok(!undated.is_empty())
     }
 
-    /// Removes all sent transactions and proposals from the blocks above this height.
+    /// Removes all sent transactions from the blocks above this height, and settles their destinations.
     pub(in crate::service) fn unconfirm_transfers_above(
         &self,
         tx: &Tx<'_>,
+        now: Time,
         chain: Chain,
         height: u32,
     ) -> Result<(), Error> {
+        let touched = destinations::with_outputs_above(tx, chain, height)?;
+        let replaced = sent_transactions::touched_above(tx, chain, height)?;
         sent_transactions::roll_back_above(tx, chain, height)?;
-        Ok(transfer_proposals::remove_from_blocks_above(tx, chain, height)?)
+        for seq in touched {
+            self.touch_destination(tx, now, seq)?;
+        }
+        replaced.iter().try_for_each(|txid| self.touch_destinations_of(tx, now, chain, txid))
+    }
+
+    /// Removes a sent transaction from its block, because the block no longer contains the transaction.
+    pub(in crate::service) fn remove_transaction_from_block(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        chain: Chain,
+        txid: &str,
+    ) -> Result<(), Error> {
+        sent_transactions::remove_from_block(tx, chain, txid)?;
+        self.touch_destinations_of(tx, now, chain, txid)
+    }
+
+    /// Settles the destinations with transfers that are not watched any more, so that these transfers are frozen.
+    pub(in crate::service) fn freeze_final_transfers(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        chain: Chain,
+    ) -> Result<(), Error> {
+        let last = final_height(tx, chain)?;
+        let found = destinations::list_to_freeze(tx, chain, now, last, FROZEN_MAX)?;
+        found.into_iter().try_for_each(|one| self.touch_destination(tx, now, one.seq))
     }
 }
 
@@ -262,20 +299,7 @@ pub(in crate::service) fn for_each_watched_destination(
     each: &mut impl FnMut(String),
 ) -> Result<(), StoreError> {
     for row in CHAINS.iter().filter(|row| row.pool == chain.row().pool) {
-        let last = final_height(db, row.chain)?;
-        transfers::each_destination(db, row.chain, WATCHED_AFTER_END_MS, last, &mut *each)?;
-    }
-    Ok(())
-}
-
-/// Removes a sent transaction from its block, because the block no longer contains the transaction.
-pub(in crate::service) fn remove_transaction_from_block(
-    tx: &Tx<'_>,
-    chain: Chain,
-    txid: &str,
-) -> Result<(), Error> {
-    if !sent_outputs::of_transaction(tx, Mode::Live, chain, txid)?.is_empty() {
-        sent_transactions::remove_from_block(tx, chain, txid)?;
+        destinations::each_watched(db, row.chain, &mut *each)?;
     }
     Ok(())
 }

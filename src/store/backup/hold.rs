@@ -84,7 +84,10 @@ commands! {
     /// Stops every open payout and refund until a person decides, because it may have been sent since the copy was
     /// taken.
     HOLD_TRANSFERS = "update transfers set sending = 'restored', sending_reason = null, retry_since = null, \
-        retry_at = null where status in ('requested', 'approved', 'processing')";
+        retry_at = null, released_at = null where status in ('requested', 'approved', 'processing')";
+    /// Notes that what the held transfers got has to be computed again.
+    MARK_STALE = "update destinations set is_stale = 1 \
+        where seq in (select destination from transfers where sending = 'restored')";
     /// Marks orders and removals of servers as unknown, because they may have been carried out since the copy was
     /// taken.
     HOLD_SERVERS = "update servers set status = iif(status = 'queued', 'provisioning', status), ordering = 'unknown' \
@@ -149,7 +152,7 @@ fn prepare_in_transaction(
         retired: RETIRE_POOL
             .execute(&tx, &[])?
             .saturating_add(add_retired_addresses(&tx, replaced)?),
-        transfers: HOLD_TRANSFERS.execute(&tx, &[])?,
+        transfers: hold_transfers(&tx)?,
         servers: HOLD_SERVERS.execute(&tx, &[])?,
         deliveries: GIVE_UP_DELIVERIES.execute(&tx, &[])?,
         mail: GIVE_UP_MAIL.execute(&tx, named_params! { ":now": now })?,
@@ -164,6 +167,13 @@ fn prepare_in_transaction(
     FORGET_ALARMS.execute(&tx, &[])?;
     FORGET_SETUP.execute(&tx, &[])?;
     tx.commit()?;
+    Ok(held)
+}
+
+/// Holds every open payout and refund, and returns their number.
+fn hold_transfers(conn: &Connection) -> Result<usize, StoreError> {
+    let held = HOLD_TRANSFERS.execute(conn, &[])?;
+    MARK_STALE.execute(conn, &[])?;
     Ok(held)
 }
 

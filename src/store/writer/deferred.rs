@@ -1,38 +1,43 @@
-//! Invoices that are settled once at the end of some work, however often the work touches them.
+//! Invoices and destinations that are settled once at the end of some work, however often the work touches them.
 //!
 //! ```text
-//! defer_settling -- work --+-- defer: the invoice is touched
+//! defer_settling -- work --+-- defer: an invoice or a destination is touched
 //!       |                  +-- attempt fails: its touches are forgotten
-//!       +-- returns each touched invoice once, in the order of the first touch
+//!       +-- returns each touched one once, in the order of the first touch
 //! ```
 
 use super::Tx;
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-/// A changed invoice that has to be settled.
+/// A changed object that has to be settled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TouchedInvoice {
-    /// Invoice, by its `seq`.
-    pub invoice: i64,
-    /// Whether to notify about the invoice even if its status stays the same.
-    pub always_notifies: bool,
+pub enum Touched {
+    /// An invoice whose payments changed.
+    Invoice {
+        /// Invoice, by its `seq`.
+        invoice: i64,
+        /// Whether to notify about the invoice even if its status stays the same.
+        always_notifies: bool,
+    },
+    /// A destination of payouts and refunds whose outputs or transactions changed, by its `seq`.
+    Destination(i64),
 }
 
-/// Changed invoices in the order of their changes; `None` while settling is not deferred.
-pub(super) type DeferredInvoices = RefCell<Option<Vec<TouchedInvoice>>>;
+/// Changed objects in the order of their changes; `None` while settling is not deferred.
+pub(super) type DeferredObjects = RefCell<Option<Vec<Touched>>>;
 
 impl Tx<'_> {
-    /// Runs work, and returns the invoices that have to be settled after it.
+    /// Runs work, and returns the objects that have to be settled after it.
     ///
-    /// Calls may be nested. Then only the outer call returns invoices.
+    /// Calls may be nested. Then only the outer call returns objects.
     ///
     /// # Errors
-    /// The error of `work`. The invoices are then forgotten.
+    /// The error of `work`. The objects are then forgotten.
     pub fn defer_settling<T, E>(
         &self,
         work: impl FnOnce() -> Result<T, E>,
-    ) -> Result<(T, Vec<TouchedInvoice>), E> {
+    ) -> Result<(T, Vec<Touched>), E> {
         if self.deferred.borrow().is_some() {
             return Ok((work()?, Vec::new()));
         }
@@ -42,9 +47,9 @@ impl Tx<'_> {
         Ok((done?, deduplicate(&touched)))
     }
 
-    /// Defers the settling of an invoice. Returns `false` if settling is not deferred, so that the caller must settle
-    /// the invoice now.
-    pub fn defer(&self, touched: TouchedInvoice) -> bool {
+    /// Defers the settling of an object. Returns `false` if settling is not deferred, so that the caller must settle
+    /// the object now.
+    pub fn defer(&self, touched: Touched) -> bool {
         let mut deferred = self.deferred.borrow_mut();
         deferred.as_mut().map(|all| all.push(touched)).is_some()
     }
@@ -62,16 +67,31 @@ impl Tx<'_> {
     }
 }
 
-/// Returns each invoice once, in the order of its first occurrence. `always_notifies` is set if any occurrence has
-/// it.
-fn deduplicate(touched: &[TouchedInvoice]) -> Vec<TouchedInvoice> {
-    let mut places: HashMap<i64, usize> = HashMap::new();
-    let mut once: Vec<TouchedInvoice> = Vec::new();
+impl Touched {
+    /// Returns the object without the flag of an invoice.
+    const fn key(&self) -> (bool, i64) {
+        match self {
+            Touched::Invoice { invoice, .. } => (true, *invoice),
+            Touched::Destination(destination) => (false, *destination),
+        }
+    }
+}
+
+/// Returns each object once, in the order of its first occurrence. `always_notifies` is set if any occurrence has it.
+fn deduplicate(touched: &[Touched]) -> Vec<Touched> {
+    let mut places: HashMap<(bool, i64), usize> = HashMap::new();
+    let mut once: Vec<Touched> = Vec::new();
     for one in touched {
-        let place = *places.entry(one.invoice).or_insert(once.len());
-        match once.get_mut(place) {
-            Some(known) => known.always_notifies |= one.always_notifies,
-            None => once.push(*one),
+        let place = *places.entry(one.key()).or_insert(once.len());
+        match (once.get_mut(place), one) {
+            (
+                Some(Touched::Invoice { always_notifies, .. }),
+                Touched::Invoice { always_notifies: more, .. },
+            ) => {
+                *always_notifies |= *more;
+            }
+            (Some(_), _) => {}
+            (None, _) => once.push(*one),
         }
     }
     once

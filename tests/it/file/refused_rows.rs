@@ -28,8 +28,17 @@ insert into ledger (link, sale_fee_bps, seq, id, account, mode, currency, amount
   values (zeroblob(33), 100, 1, 'l', 1, 'test', 'EUR', 100, 'sale', 'invoice', 'i', 1, 0);
 insert into ledger (link, seq, id, account, mode, currency, amount, kind, ref_type, ref_id, payment, reverses, created_at)
   values (zeroblob(33), 2, 'm', 1, 'test', 'EUR', -100, 'adjustment', 'invoice', 'i', 1, 1, 0);
-insert into transfers (seq, id, kind, account, mode, status, currency, amount, asset, chain, to_address, requested_at)
-  values (1, 't', 'payout', 1, 'live', 'requested', 'EUR', 100, 'SOL', 'solana', 's', 0);
+insert into destinations (seq, mode, chain, address) values (1, 'live', 'solana', 's');
+insert into transfers (seq, id, kind, account, mode, status, currency, amount, asset, chain, to_address, destination,
+    requested_at)
+  values (1, 't', 'payout', 1, 'live', 'requested', 'EUR', 100, 'SOL', 'solana', 's', 1, 0);
+insert into observations (seq, mode, chain, txid, position, asset, address, amount, state, seen_at)
+  values (77, 'live', 'solana', 'st', 0, 'SOL', 's', '1', 'seen', 0);
+insert into destination_outputs (observation, destination) values (77, 1);
+insert into transfer_acts (transfer, kind, txid, source, at) values (1, 'entered', 'st', 'person', 0);
+insert into transfer_proposals (transfer, observation) values (1, 77);
+insert into transfer_reviews (seq, id, transfer, kind, txid, opened_at, problem)
+  values (1, 'w', 1, 'gone', 'st', 0, 'it is gone');
 insert into ledger (link, seq, id, account, mode, currency, amount, kind, ref_type, ref_id, transfer, created_at)
   values (zeroblob(33), 3, 'o', 1, 'live', 'EUR', -100, 'payout', 'payout', 't', 1, 0);
 insert into balances values (1, 'test', 'EUR', 0, 100, 0, 0, 0, -100, 0);
@@ -59,7 +68,7 @@ pub fn file_with_rows(name: &str) -> Connection {
 }
 
 /// Statements, each with the kind of the constraint that rejects it.
-const REFUSED: [(&str, &str); 78] = [
+const REFUSED: [(&str, &str); 98] = [
     // A confirmed invoice has a confirmation time, and other invoices have none.
     ("update invoices set status = 'confirmed', asset = 'ETH', rate = '1', amount_expected = '1',
         deposit_address = '0xa', picked_quote = 1", "CHECK"),
@@ -117,8 +126,32 @@ const REFUSED: [(&str, &str); 78] = [
     ("update transfers set invoice = 1", "CHECK"),
     ("update transfers set kind = 'refund'", "CHECK"),
     ("update transfers set invoice = 9, kind = 'refund'", "FOREIGN KEY"),
-    ("insert into transfers (id, kind, account, mode, status, currency, amount, asset, chain, to_address, requested_at)
-        values ('u', 'payout', 1, 'live', 'requested', 'USD', 100, 'SOL', 'solana', 's', 0)", "UNIQUE"),
+    ("insert into transfers (id, kind, account, mode, status, currency, amount, asset, chain, to_address, destination,
+        requested_at) values ('u', 'payout', 1, 'live', 'requested', 'USD', 100, 'SOL', 'solana', 's', 1, 0)", "UNIQUE"),
+    ("update transfers set destination = 9", "FOREIGN KEY"),
+    ("update transfers set is_frozen = 1", "CHECK"),
+    ("update transfers set has_exact_proposal = 2", "CHECK"),
+    ("update transfers set sending = 'restored', released_at = 1", "CHECK"),
+    ("insert into destinations (mode, chain, address) values ('live', 'solana', 's')", "UNIQUE"),
+    // An output belongs to one destination, and a frozen one to a transfer.
+    ("insert into destination_outputs (observation, destination) values (77, 1)", "UNIQUE"),
+    ("update destination_outputs set is_frozen = 1", "CHECK"),
+    ("update destination_outputs set transfer = 9", "FOREIGN KEY"),
+    ("delete from destination_outputs", "FOREIGN KEY"),
+    ("update transfer_acts set kind = 'attached'", "CHECK"),
+    ("update transfer_acts set txid = ''", "CHECK"),
+    ("update transfer_acts set source = 'node'", "CHECK"),
+    // A review is open, or has an end with a decision of somebody. A person gives a reason.
+    ("update transfer_reviews set kind = 'beyond_reach'", "CHECK"),
+    ("update transfer_reviews set txid = null", "CHECK"),
+    ("update transfer_reviews set ended_at = 1, ended_by = 'chain'", "CHECK"),
+    ("update transfer_reviews set ended_at = 1, ended_by = 'chain', decision = 'adjusted'", "CHECK"),
+    ("update transfer_reviews set ended_at = 1, ended_by = 'a', decision = 'resolved', reason = 'b'", "CHECK"),
+    ("update transfer_reviews set ended_at = 1, ended_by = 'a', decision = 'cleared', reason = 'b'", "CHECK"),
+    ("update transfer_reviews set kind = 'overpaid', ended_at = 1, ended_by = 'a', decision = 'adjusted', reason = 'b'",
+        "CHECK"),
+    ("insert into transfer_reviews (id, transfer, kind, txid, opened_at, problem) values ('x', 1, 'gone', 'st', 0, 'b')",
+        "UNIQUE"),
     ("update transfers set amount = 0", "CHECK"),
     ("update transfers set currency = 'GBP'", "CHECK"),
     ("update transfers set status = 'sent'", "CHECK"),
@@ -189,8 +222,8 @@ fn tables_reject_invalid_rows() {
 fn tables_accept_valid_rows() {
     let conn = file_with_rows("taken");
     for statement in [
-        "update observations set state = 'confirmed', confirmed_at = 1",
-        "update observations set block_height = 1, block_hash = 'h', spends = '[[\"t\", 0], \"a\"]'",
+        "update observations set state = 'confirmed', confirmed_at = 1 where seq = 1",
+        "update observations set block_height = 1, block_hash = 'h', spends = '[[\"t\", 0], \"a\"]' where seq = 1",
         "update payments set was_confirmed = 1",
         "update invoices set status = 'confirmed', asset = 'ETH', rate = '1', amount_expected = '1',
            deposit_address = '0xa', picked_quote = 1, confirmed_at = 1 where seq = 1",
@@ -202,12 +235,16 @@ fn tables_accept_valid_rows() {
         "update transfers set status = 'approved', approved_at = 1, rate = '1', amount_crypto = '1', network_fee = '0',
            network_fee_from = 'default', sent_by = 'hand'",
         "update transfers set status = 'processing', handed_over_at = 1, sending = 'running'",
-        "update transfers set status = 'paid', sending = null, txid = 'x', txid_from = 'person', attached_at = 1,
-           settled_by = 'chain', finalized_at = 1",
-        "insert into transfers (id, kind, account, mode, status, currency, amount, asset, chain, to_address, requested_at)
-           values ('u', 'payout', 1, 'live', 'requested', 'USD', 100, 'SOL', 'solana', 's', 0)",
+        "update transfers set status = 'paid', sending = null, txid = 'x', txid_from = 'person', settled_by = 'chain',
+           finalized_at = 1",
+        "update destination_outputs set transfer = 1, settled = 1",
+        "update destination_outputs set is_frozen = 1",
+        "update transfer_reviews set ended_at = 1, ended_by = 'a', decision = 'adjusted', reason = 'b'",
+        "update transfers set is_frozen = 1",
+        "insert into transfers (id, kind, account, mode, status, currency, amount, asset, chain, to_address, destination,
+           requested_at) values ('u', 'payout', 1, 'live', 'requested', 'USD', 100, 'SOL', 'solana', 's', 1, 0)",
         "insert into transfers (id, kind, account, mode, invoice, status, currency, amount, asset, chain, to_address,
-           requested_at) values ('v', 'refund', 1, 'test', 1, 'requested', 'EUR', 1, 'SOL', 'solana', 's', 0)",
+           destination, requested_at) values ('v', 'refund', 1, 'test', 1, 'requested', 'EUR', 1, 'SOL', 'solana', 's', 1, 0)",
         "update balances set reserved = 5",
         "update balances set adjustments = 0, available = 100",
         "update balances set adjustments = -200, available = -100",

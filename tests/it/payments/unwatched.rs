@@ -61,8 +61,9 @@ fn live_invoice_without_coins_warns_with_the_reason() {
     };
     assert_eq!(summary(""), why);
     assert_eq!(summary("?mode=test"), Value::Null);
-    let sql = "insert into transfers (id, kind, account, mode, invoice, status, currency, amount, asset, chain, to_address,
-        requested_at) values ('v', 'refund', 1, 'live', 1, 'requested', 'EUR', 1, 'SOL', 'solana', 's', 0)";
+    let sql = "insert into destinations (seq, mode, chain, address) values (1, 'live', 'solana', 's');
+        insert into transfers (id, kind, account, mode, invoice, status, currency, amount, asset, chain, to_address,
+        destination, requested_at) values ('v', 'refund', 1, 'live', 1, 'requested', 'EUR', 1, 'SOL', 'solana', 's', 1, 0)";
     served.open_file().execute_batch(sql).unwrap();
     let mut doctor = Command::new(env!("CARGO_BIN_EXE_coffer"));
     doctor.args(["doctor", "--node", "litecoin=http://127.0.0.1:1", "--file"]);

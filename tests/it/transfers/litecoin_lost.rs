@@ -207,7 +207,7 @@ fn reorganise_and_mine_again(
     for (of, made) in paid {
         merchant.assert_paid(of, &made.txid);
         let ended = &merchant.read_transfer(of)["reviews"][0];
-        assert_eq!(ended["reason"], "the transaction is confirmed again");
+        assert_eq!([&ended["decision"], &ended["endedBy"]], ["cleared", "chain"], "{ended}");
     }
 }
 
@@ -257,7 +257,7 @@ fn resolve_by_adjustment(merchant: &LitecoinMerchant<'_>, of: &LitecoinTransfer,
     let adjusted = json!({ "action": "adjust", "review": id, "reason": "looked at its chain" });
     merchant.apply_action(of, &adjusted).expect(200);
     let again = merchant.apply_action(of, &adjusted);
-    again.assert_error(400, "invalid_request", Some("review"));
+    again.assert_error(409, "invalid_transition", Some("review"));
 }
 
 #[test]
@@ -295,10 +295,14 @@ fn transaction_after_the_transfer_ended_is_reviewed_once() {
             merchant.payer.send(made);
         }
         let late = [&unsent[0], &unsent[1], &cancelled];
-        for of in late {
-            merchant.payer.pay(&[(&of.to, of.units)]);
-        }
+        let paid = late.map(|of| merchant.payer.pay(&[(&of.to, of.units)]));
         merchant.restart_and_sync();
+        for of in late {
+            // In the mempool it may still vanish.
+            merchant.wait_for_state(of, [&merchant.status(of), "settled"]);
+            assert_eq!(merchant.read_transfer(of)["proposals"].as_array().unwrap().len(), 1);
+        }
+        merchant.mine_and_sync(1);
         for of in late {
             merchant.wait_for_review(
                 of,
@@ -309,14 +313,17 @@ fn transaction_after_the_transfer_ended_is_reviewed_once() {
         }
         merchant.mine_and_sync(CONFIRMATIONS);
         for (of, _) in &attached {
-            merchant.wait_for_review(of, "failed", "is confirmed, although");
+            merchant.wait_for_review(of, "failed", "is in a block, although");
             resolve_by_adjustment(&merchant, of, "arrived");
         }
         let booked_out = before - merchant.available_cents();
         // Each amount is booked once, whatever happens on the chain afterwards.
-        merchant.reorganise(CONFIRMATIONS);
+        merchant.reorganise(CONFIRMATIONS + 1);
         merchant.restart_and_sync();
-        for (_, made) in &attached {
+        for of in late {
+            newest_review(&merchant, of, "gone");
+        }
+        for made in attached.iter().map(|(_, made)| made).chain(&paid) {
             merchant.payer.send(made);
         }
         merchant.mine_and_sync(CONFIRMATIONS);

@@ -112,7 +112,7 @@ fn assert_held_before_sending(
     let mut expected = [first.txid.as_str(), other.txid.as_str()];
     expected.sort_unstable();
     assert_eq!(found, expected);
-    let now = merchant.wait_for_state(approved, ["approved", "waiting"]);
+    let now = merchant.wait_for_review(approved, "approved", "pays exactly the amount");
     assert_eq!(proposed_txids(&now), [made.txid.as_str()]);
     for of in [requested, approved] {
         for action in ["approve", "reassign", "process", "reject", "cancel", "fail", "pay"] {
@@ -122,14 +122,19 @@ fn assert_held_before_sending(
         }
         merchant.apply_action(of, &json!({ "action": "release" })).expect(200);
     }
-    // The operator cancels the transfer, because it was sent before the restore.
-    let reason = json!({ "action": "cancel", "reason": "sent before the restore" });
-    merchant.apply_action(requested, &reason).expect(200);
+    // It cannot be cancelled before the operator has looked at the transactions that may have sent it.
+    merchant.wait_for_review(requested, "requested", "it may have been sent after the copy");
+    let cancel = json!({ "action": "cancel", "reason": "another customer's" });
+    let cancelled = merchant.apply_action(requested, &cancel);
+    cancelled.assert_error(409, "invalid_transition", Some("action"));
+    let dismissed = json!({ "action": "dismiss", "txid": "all" });
+    merchant.apply_action(requested, &dismissed).expect(200);
+    merchant.apply_action(requested, &cancel).expect(200);
     if approved.by == SentBy::Signer {
         // A transaction paid the destination after the copy was taken. The signer does not start until the operator
         // decides.
         merchant.restart_and_sync();
-        merchant.wait_for_state(approved, ["approved", "waiting"]);
+        merchant.wait_for_review(approved, "approved", "pays exactly the amount");
         assert_signer_starts(merchant, copied);
         let by_hand = json!({ "action": "reassign", "sentBy": "hand" });
         merchant.apply_action(approved, &by_hand).expect(200);

@@ -119,13 +119,13 @@ fn exact_payment_holds_the_signer_until_a_person_decides() {
         merchant.write_signer_response(&busy, "nobody hears it");
         merchant.start_with_settings(&[]);
         let proposals = format!(
-            "select group_concat(p.txid) from transfer_proposals p join transfers t on t.seq = p.transfer \
-                where t.id = '{}'",
+            "select group_concat(o.txid) from transfer_proposals p join transfers t on t.seq = p.transfer \
+                join observations o on o.seq = p.observation where t.id = '{}'",
             held.id
         );
         merchant.till.served.wait_for_query_result(&proposals, &[&made.txid]);
         merchant.restart_and_sync();
-        merchant.wait_for_state(&held, ["approved", "waiting"]);
+        merchant.wait_for_review(&held, "approved", "pays exactly the amount");
         assert_eq!(merchant.read_transfer(&held)["proposals"][0]["txid"], made.txid.as_str());
         let (next, own) = merchant.send_transfer(("refunds", SentBy::Signer), 100);
         assert_eq!(
@@ -160,11 +160,13 @@ fn payment_is_not_matched_while_a_signer_runs_for_its_address() {
     merchant.restart_and_sync();
     let runs = merchant.processing_transfer(by_signer, Some(&failed.to));
     let made = merchant.payer.pay(&[(&failed.to, failed.units)]);
-    let proposals =
-        format!("select count(*) || '' from transfer_proposals where txid = '{}'", made.txid);
+    let proposals = format!(
+        "select count(*) || '' from transfer_proposals p join observations o on o.seq = p.observation where o.txid = '{}'",
+        made.txid
+    );
     merchant.till.served.wait_for_query_result(&proposals, &["3"]);
     merchant.wait_for_state(&failed, ["failed", "settled"]);
-    merchant.wait_for_state(&waits, ["processing", "waiting"]);
+    merchant.wait_for_review(&waits, "processing", "pays exactly the amount");
     merchant.enter_txid(&runs, &made.txid);
     merchant.mine_and_sync(CONFIRMATIONS);
     merchant.assert_paid(&runs, &made.txid);

@@ -140,7 +140,7 @@ fn entered_txid_is_looked_up_or_found_by_rescan() {
         };
         let mut merchant = LitecoinMerchant::open(&node);
         // The first transaction pays 0.5 percent too much and is proposed to the operator. The second pays three
-        // times the amount and is not stored.
+        // times the amount. It is not kept, as 20 newer payments of other amounts follow.
         let sent = [0, 1].map(|at: usize| {
             let sent = merchant.processing_transfer(BY_HAND[at], None);
             let units = [sent.units + sent.units / 200, sent.units * 3][at];
@@ -150,6 +150,9 @@ fn entered_txid_is_looked_up_or_found_by_rescan() {
         merchant.payer.mine(1);
         spend_outputs(&merchant, &sent[1]);
         merchant.mine_and_sync(CONFIRMATIONS - 3);
+        let crowd = vec![(sent[1].0.to.as_str(), 5_000); 20];
+        merchant.payer.pay(&crowd);
+        merchant.restart_and_sync();
         for ((of, made), proposals) in sent.iter().zip([1, 0]) {
             let now = merchant.wait_for_state(of, ["processing", "waiting"]);
             assert_eq!(now["proposals"].as_array().unwrap().len(), proposals);
@@ -224,7 +227,13 @@ fn underpaying_transaction_is_reviewed_until_corrected() {
             right
         });
         merchant.mine_and_sync(CONFIRMATIONS);
-        for ((of, _), right) in sent.iter().zip(&right) {
+        // The short transaction was entered for the transfer, so it paid more than its amount.
+        for ((of, short), right) in sent.iter().zip(&right) {
+            let paid = merchant.wait_for_review(of, "paid", &short.txid);
+            let review = &paid["reviews"][0];
+            assert_eq!(review["kind"], "overpaid", "{paid}");
+            let end = json!({ "action": "resolve", "review": review["id"], "reason": "a tip" });
+            merchant.apply_action(of, &end).expect(200);
             merchant.assert_paid(of, &right.txid);
         }
     }

@@ -1,6 +1,8 @@
 //! Sender of an approved transfer: the signer within its limit, otherwise a person. The operator can change the
 //! sender.
 
+use crate::process::deploy::signer::CHAIN_ID;
+use crate::support::anvil::Node;
 use crate::support::installation::{
     ETHEREUM, Installation, RunningServer, SOLANA, approval_body, signer_settings,
 };
@@ -27,11 +29,20 @@ impl Drop for SignerShop {
 impl SignerShop {
     #[track_caller]
     fn open() -> SignerShop {
+        SignerShop::open_with_node(&[])
+    }
+
+    /// Opens a shop with these settings, which may replace the node that does not respond.
+    #[track_caller]
+    fn open_with_node(settings: &[&str]) -> SignerShop {
         let served = Installation::new();
         // The signer never finishes its first transfer, so later transfers stay approved.
         let script = format!("echo $$ > {}; exec sleep 100000", served.path("number").display());
         let program = served.write_program("signer", &script);
-        let running = served.start(&signer_settings(&program));
+        let running = match settings {
+            [] => served.start(&signer_settings(&program)),
+            _ => served.start(&[&["--signer", &program], settings].concat()),
+        };
         let adjustment = json!({ "currency": "EUR", "amount": "100000.00", "memo": "for a test" });
         let path = format!("/dashboard/api/accounts/{}/adjustments", served.account);
         running.operator_request("POST", &path, &adjustment).expect(201);
@@ -50,11 +61,14 @@ impl SignerShop {
             [&id],
         )
         .unwrap();
+        let invoice = conn.last_insert_rowid();
+        let destination = "insert or ignore into destinations (mode, chain, address) values ('live', 'ethereum', ?1)";
+        conn.execute(destination, [ETHEREUM[2]]).unwrap();
         conn.execute(
             "insert into transfers (id, kind, account, mode, invoice, status, currency, amount, asset, chain, to_address, \
-               requested_at) values (?1, 'refund', 1, 'live', last_insert_rowid(), 'requested', 'EUR', ?2, 'ETH', \
-               'ethereum', ?3, 0)",
-            rusqlite::params![id, cents, ETHEREUM[2]],
+               destination, requested_at) select ?1, 'refund', 1, 'live', ?4, 'requested', 'EUR', ?2, 'ETH', \
+               'ethereum', ?3, seq, 0 from destinations where address = ?3",
+            rusqlite::params![id, cents, ETHEREUM[2], invoice],
         )
         .unwrap();
         conn.execute(
@@ -245,7 +259,12 @@ fn summary_counts_transfers_without_a_signer() {
 
 #[test]
 fn release_of_a_held_transfer_sets_its_sender() {
-    let shop = SignerShop::open();
+    let Some(node) = Node::start(CHAIN_ID, "the release of transfers to a signer") else {
+        return;
+    };
+    let url = format!("ethereum={}", node.url);
+    let shop = SignerShop::open_with_node(&["--node", &url, "--test-networks"]);
+    shop.served.wait_for_query_result("select chain from chain_cursors", &["ethereum"]);
     // The signer is busy with the first transfer.
     shop.approve_refund("600.00");
     let held: Vec<String> = (0..5).map(|_| shop.approve_refund("80.00").0).collect();

@@ -192,12 +192,18 @@ fn payment_by_others_prevents_the_signer_start() {
     approve_for_signer(&shop, &id);
     assert_eq!(service.transfers_to_send(NOW, 9).unwrap().len(), 1);
     shop.execute_sql(&format!(
-        "insert into transfer_proposals (transfer, txid, position, amount, seen_at) \
-         select seq, 'a', 0, amount_crypto, approved_at / 1000 * 1000 from transfers where id = '{id}'"
+        "insert into observations (mode, chain, txid, position, asset, address, amount, state, seen_at) \
+         select 'live', chain, 'a', 0, asset, to_address, amount_crypto, 'seen', approved_at / 1000 * 1000 \
+         from transfers where id = '{id}'; \
+         insert into destination_outputs (observation, destination) \
+         select o.seq, t.destination from observations o join transfers t on t.id = '{id}' where o.txid = 'a'"
     ));
     assert!(service.transfers_to_send(NOW, 9).unwrap().is_empty());
     assert_eq!(error_code(block_on(service.begin_sending(NOW, PAYOUT, &id))), "invalid_transition");
-    shop.execute_sql("update transfer_proposals set dismissed_at = 1");
+    shop.execute_sql(&format!(
+        "insert into transfer_acts (transfer, kind, txid, source, at) \
+         select seq, 'dismissed', 'a', 'person', 1 from transfers where id = '{id}'"
+    ));
     block_on(service.begin_sending(NOW, PAYOUT, &id)).unwrap();
 }
 

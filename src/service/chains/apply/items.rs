@@ -8,8 +8,10 @@ use crate::domain::following::{ChainStep, ChainStepOutcome, ForwardStep};
 use crate::domain::observation::{Observation, ObservationKey, REPLACED_FROM};
 use crate::domain::payment::PaymentState;
 use crate::domain::time::Time;
+use crate::domain::transfer::TransferKind;
 use crate::service::chains::claims::{is_our_address, with_claimed_position};
 use crate::service::intake::{ObservationChange, ObservationOwner};
+use crate::service::transfers::watched_destination;
 use crate::service::{Error, Service};
 use crate::store::chain_cursors::ChainCursor;
 use crate::store::{Reader, Tx, observations, observations_on_chain, rescans, transfers};
@@ -125,13 +127,11 @@ impl Service {
             return Ok(Some(0));
         }
         if !is_our_address(tx, seen.asset.chain, &seen.address)?
-            && !self.is_sent_output(tx, &seen.key())?
+            && observations::by_key(tx, &seen.key())?.is_none()
+            && watched_destination(tx, now, seen)?.is_none()
+            && !self.stop_wallet_if_unassigned(tx, now, seen)?
         {
-            match self.store_arrival(tx, now, seen)? {
-                Some(true) => return Ok(None),
-                Some(false) if !self.stop_wallet_if_unassigned(tx, now, seen)? => return Ok(None),
-                Some(false) | None => {}
-            }
+            return Ok(None);
         }
         let seen = &with_claimed_position(tx, seen)?;
         let place = seen.key();
@@ -152,7 +152,7 @@ impl Service {
                     match replaced {
                         Ok(outcome) if outcome.refusal.is_none() => {
                             self.log_when_committed(
-                                observation_noun(tx, &outcome.owned, seen)?,
+                                observation_noun(tx, &outcome.owned)?,
                                 "seen",
                                 seen,
                             );
@@ -170,7 +170,7 @@ impl Service {
         if let Ok(Some(outcome)) = &observed
             && outcome.is_new
         {
-            self.log_when_committed(observation_noun(tx, &outcome.owned, seen)?, "seen", seen);
+            self.log_when_committed(observation_noun(tx, &outcome.owned)?, "seen", seen);
         }
         log_refusal(observed.map(drop))?;
         Ok(None)
@@ -209,7 +209,7 @@ impl Service {
         if let (Ok(outcome), Some(known)) = (&moved, observations::by_key(tx, place)?)
             && outcome.refusal.is_none()
         {
-            let noun = observation_noun(tx, &outcome.owned, &known.seen)?;
+            let noun = observation_noun(tx, &outcome.owned)?;
             self.log_when_committed(noun, known.state.as_str(), &known.seen);
         }
         log_refusal(moved.map(drop))
@@ -217,26 +217,19 @@ impl Service {
 }
 
 /// Returns the noun for an observation in log lines, for example `payment`.
-fn observation_noun(
-    db: &Reader<'_>,
-    owned: &ObservationOwner,
-    seen: &Observation,
-) -> Result<&'static str, Error> {
+fn observation_noun(db: &Reader<'_>, owned: &ObservationOwner) -> Result<&'static str, Error> {
     Ok(match owned {
         ObservationOwner::Payment(_)
         | ObservationOwner::Deposit(_)
         | ObservationOwner::Own(_)
         | ObservationOwner::Unmatched(_) => "payment",
-        ObservationOwner::Sent(output) => {
-            let of = match output.transfer {
-                Some(seq) => Some(transfers::by_seq(db, seq)?),
-                None => {
-                    let (mode, chain) = (seen.mode, seen.asset.chain);
-                    let attached = transfers::list_with_attached_txid(db, mode, chain, &seen.txid)?;
-                    attached.into_iter().next()
-                }
+        ObservationOwner::Destination(output) => {
+            let kind = match output.transfer {
+                Some(seq) => Some(transfers::by_seq(db, seq)?.kind),
+                // Which transfer it counts for is decided at the end of the batch.
+                None => transfers::kind_at_destination(db, output.destination)?,
             };
-            of.map_or("transfer", |of| of.kind.as_str())
+            kind.map_or("transfer", TransferKind::as_str)
         }
     })
 }

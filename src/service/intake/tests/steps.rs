@@ -40,7 +40,7 @@ fn unwrap_payment(owned: ObservationOwner) -> Payment {
         ObservationOwner::Deposit(_)
         | ObservationOwner::Own(_)
         | ObservationOwner::Unmatched(_)
-        | ObservationOwner::Sent(_) => {
+        | ObservationOwner::Destination(_) => {
             unreachable!("it is no payment")
         }
     }

@@ -96,7 +96,7 @@ impl Service {
             ObservationOwner::Deposit(deposit) => Some(Payer::Customer(deposit.customer)),
             ObservationOwner::Own(_)
             | ObservationOwner::Unmatched(_)
-            | ObservationOwner::Sent(_) => None,
+            | ObservationOwner::Destination(_) => None,
         };
         self.on_chain_reader().read_state(db, (&observed, payer))
     }
@@ -114,7 +114,7 @@ impl Service {
             }
             ObservationOwner::Own(transfer) => (&transfer.id, &transfer.txid, OWN),
             ObservationOwner::Unmatched(unmatched) => (&unmatched.id, &unmatched.txid, UNMATCHED),
-            ObservationOwner::Sent(_) => {
+            ObservationOwner::Destination(_) => {
                 let message = "this address is the destination of a payout or refund: move it with action chain";
                 return Err(Refusal::field("address", message).into());
             }

@@ -7,6 +7,7 @@
 //! without a review.
 
 mod cases;
+mod crowds;
 mod places;
 
 use super::dice::Dice;

@@ -107,7 +107,7 @@ fn wrong_transaction_is_reviewed_until_corrected() {
         [" pays another address"; 2],
         [" pays ETH, not USDC-ERC20", " pays USDC-ERC20, not ETH"],
     ];
-    for (txids, problems) in [short, elsewhere, other].iter().zip(problems) {
+    for (txids, problems) in [&short, &elsewhere, &other].into_iter().zip(problems) {
         both.iter().zip(txids).for_each(|(sent, txid)| merchant.enter_txid(sent, txid));
         merchant.mine_and_sync(FINAL);
         for ((sent, txid), problem) in both.iter().zip(txids).zip(problems) {
@@ -119,6 +119,11 @@ fn wrong_transaction_is_reviewed_until_corrected() {
     let right = both.each_ref().map(|sent| merchant.send_transfer_amount(sent));
     both.iter().zip(&right).for_each(|(sent, txid)| merchant.enter_txid(sent, txid));
     merchant.mine_and_sync(FINAL);
+    // The short transaction was entered for the transfer, so it paid more than its amount.
+    for (sent, txid) in both.iter().zip(&short) {
+        merchant.wait_for_state(sent, "paid", "needs_review", &format!("transaction {txid} pays"));
+        merchant.resolve_review(sent, "overpaid", "resolve").expect(200);
+    }
     merchant.assert_all_paid(&both, &right);
     merchant.assert_audit_clean();
 }

@@ -253,12 +253,13 @@ fn payment_of_an_approved_transfer_holds_the_signer() {
         let sent = merchant.approved_transfer(of, "hand");
         let arrived = merchant.send_transfer_amount(&sent);
         merchant.restart_and_sync();
-        let proposed = merchant.wait_for_state(&sent, "approved", "waiting", "");
+        let exactly = "pays exactly the amount";
+        let proposed = merchant.wait_for_state(&sent, "approved", "needs_review", exactly);
         assert_eq!(proposed["proposals"][0]["txid"], arrived);
         let given = json!({ "action": "reassign", "sentBy": "signer" });
         merchant.apply_action(&sent, &given).expect(200);
         merchant.mine_and_sync(FINAL);
-        merchant.wait_for_state(&sent, "approved", "waiting", "");
+        merchant.wait_for_state(&sent, "approved", "needs_review", exactly);
         assert_eq!(merchant.signer_start_count(), at);
         let dismissed = json!({ "action": "dismiss", "txid": arrived });
         merchant.apply_action(&sent, &dismissed).expect(200);

@@ -104,9 +104,13 @@ fn replace_and_settle(merchant: &mut EthMerchant, kinds: &[(&str, &'static str)]
     merchant.assert_all_paid(&all[..2], &new[..2]);
     for (sent, txid) in all[2..].iter().zip(&old[2..]) {
         merchant.wait_for_review(sent, &format!("transaction {txid} cannot be confirmed any more"));
-        merchant.apply_action(sent, &json!({ "action": "fail" })).expect(200);
-        merchant.assert_only_event(sent, "failed");
     }
+    merchant.apply_action(&all[2], &json!({ "action": "fail" })).expect(200);
+    // A replacement that pays at least half of the amount proves nothing.
+    assert_fails_only_by_force(merchant, &all[3]);
+    merchant.apply_action(&all[3], &json!({ "action": "fail", "force": true })).expect(200);
+    merchant.wait_for_state(&all[3], "failed", "needs_review", &new[3]);
+    all[2..].iter().for_each(|sent| merchant.assert_only_event(sent, "failed"));
     // The replacement that pays less is proposed to the operator.
     assert_eq!(merchant.read_transfer(&all[3])["proposals"][0]["txid"], new[3]);
     let received =
@@ -214,7 +218,7 @@ fn reorganise_and_resolve_reviews(merchant: &mut EthMerchant, kinds: &[(&str, &'
     // The transaction whose amount was reversed is confirmed again.
     broadcast_transactions_again(merchant, &raws[2..]);
     merchant.mine_and_sync(2);
-    let problem = "is confirmed again, after its amount was booked back";
+    let problem = "is in a block again, after its amount was booked back";
     merchant.wait_for_state(&all[2], "paid", "needs_review", problem);
     merchant.resolve_review(&all[2], "arrived", "adjust").expect(200);
     merchant.mine_and_sync(FINAL);

@@ -62,10 +62,11 @@ fn entered_txid_takes_its_output_from_an_automatic_match() {
     };
     for asset in [ETH, USDC] {
         let first = merchant.processing_transfer(("refunds", asset));
+        let second = merchant.approved_to(("refunds", asset), "hand", first.to.clone());
         let found = merchant.send_transfer_amount(&first);
         merchant.restart_and_sync();
         merchant.assert_seen(&first, &found);
-        let second = merchant.processing_transfer_to(("refunds", asset), first.to.clone());
+        merchant.apply_action(&second, &json!({ "action": "process" })).expect(200);
         merchant.enter_txid(&second, &found);
         merchant.assert_seen(&second, &found);
         merchant.assert_waiting(&first);

@@ -13,11 +13,11 @@ use crate::worker::watch_chain::FollowOutcome;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-const AMOUNT: &str = "6.00";
+pub(super) const AMOUNT: &str = "6.00";
 
 impl RefundHistory {
     /// Creates an approved refund to the destination at position `to`. Returns the refund id.
-    fn approve_refund(&mut self, to: usize, amount: &str) -> String {
+    pub(super) fn approve_refund(&mut self, to: usize, amount: &str) -> String {
         let to = foreign_addresses(self.chain())[to].clone();
         let (service, merchant) = (&self.shop.service, &self.shop.merchant);
         let id = request_refund(service, merchant, self.now, (amount, &to));
@@ -28,26 +28,30 @@ impl RefundHistory {
         id
     }
 
-    fn process_refund(&mut self, to: usize) -> String {
+    pub(super) fn process_refund(&mut self, to: usize) -> String {
         let id = self.approve_refund(to, AMOUNT);
         self.apply_action(&id, &json!({ "action": "process" })).unwrap();
         id
     }
 
-    fn refund_view(&self, id: &str) -> Value {
+    pub(super) fn refund_view(&self, id: &str) -> Value {
         let read = self.shop.service.transfer_for_operator(self.now, KIND, id);
         serde_json::from_str(read.unwrap().get()).unwrap()
     }
 
     /// Returns three values of a refund: its status, its state on the chain, and its transaction id.
-    fn refund_state(&self, id: &str) -> [Value; 3] {
+    pub(super) fn refund_state(&self, id: &str) -> [Value; 3] {
         let read = self.refund_view(id);
         let on_chain = &read["onChain"];
         [&read["status"], &on_chain["state"], &on_chain["txid"]].map(Value::clone)
     }
 
     /// Changes a stored refund directly, as a signer or a restore does.
-    fn update_stored_refund(&self, id: &str, change: impl FnOnce(&mut Transfer) + Send + 'static) {
+    pub(super) fn update_stored_refund(
+        &self,
+        id: &str,
+        change: impl FnOnce(&mut Transfer) + Send + 'static,
+    ) {
         change_transfer(&self.shop.service, id, change);
     }
 
@@ -65,7 +69,7 @@ impl RefundHistory {
 
     /// Pays the destination at position `to` the amount of a refund, multiplied by `times`. Returns the transaction
     /// id.
-    fn pay_refund_amount(&mut self, to: usize, times: u128) -> String {
+    pub(super) fn pay_refund_amount(&mut self, to: usize, times: u128) -> String {
         let to = foreign_addresses(self.chain())[to].clone();
         let amount = Units(self.shop.units_for_sixty_euros() / 10 * times);
         let spends = self.new_transaction_inputs();
@@ -93,7 +97,7 @@ impl RefundHistory {
         lines
     }
 
-    fn mine_until_final(&mut self) {
+    pub(super) fn mine_until_final(&mut self) {
         self.mine(30, |_| true);
         self.catch_up();
     }
