@@ -29,7 +29,7 @@ use crate::domain::time::Time;
 use crate::domain::url::SiteUrl;
 use crate::service::clock::accept_clock;
 use crate::service::{Error, WAL_BYTES_WARNED, open_shared, random_bytes};
-use crate::store::doctor::{FileProblem, run_checks};
+use crate::store::doctor::{FileProblem, find_obstacle, run_checks};
 use crate::store::paths::{resolve_links, with_suffix};
 use crate::store::{FileKind, chain_nodes, coins_off, file as file_row, keys, read_any_version};
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -81,16 +81,27 @@ pub(super) fn run_doctor(matches: &ArgMatches) -> Result<(), Error> {
         }
     }
     checked.extend([check_permissions(&path), check_wal_size(&path)]);
-    let has_signer = text("signer")?.is_some_and(|command| !command.is_empty());
-    let configured = configured_nodes(&values)?;
     checked.extend(check_mail_server(&values)?);
-    let inside = read_any_version(&path, &mut show_progress, |db| {
+    match find_obstacle(&path) {
+        Some(problem) => checked.push(("file".to_owned(), vec![problem])),
+        None => checked.extend(check_file(&values, &path, now)?),
+    }
+    progress::remove_progress_line();
+    print_checks(&checked, accepted, as_json)
+}
+
+/// Checks the content of the file, and the nodes and rates that it needs.
+fn check_file(values: &SettingValues<'_>, path: &Path, now: Time) -> Result<Vec<Check>, Error> {
+    let signer = values.text_value("signer").map_err(Error::Failed)?;
+    let has_signer = signer.is_some_and(|command| !command.is_empty());
+    let configured = configured_nodes(values)?;
+    let inside = read_any_version(path, &mut show_progress, |db| {
         let kind = file_row::read_file_row(db)?.map(|row| row.kind);
         let rows = chain_nodes::all(db)?;
         let nodes = with_stored_nodes(&configured, &rows);
         let wanted = keys::takes_live_payments(db, now)?.then(|| coins_off::all(db));
         let of_file = [
-            check_size(db, &path, now)?,
+            check_size(db, path, now)?,
             check_wallets(db)?,
             check_chains(db)?,
             check_missing_nodes(&rows, &nodes),
@@ -98,7 +109,7 @@ pub(super) fn run_doctor(matches: &ArgMatches) -> Result<(), Error> {
             check_transfers_without_signer(db, has_signer)?,
             check_offered_coins(db, &nodes, now)?,
             check_transfers_in_review(db, now, &nodes)?,
-            check_waiting_mail(db, &values, now)?,
+            check_waiting_mail(db, values, now)?,
         ];
         let chains = (of_file, final_blocks(db)?, nodes);
         Ok::<_, Error>((kind, run_checks(db, now)?, wanted.transpose()?, chains))
@@ -107,6 +118,7 @@ pub(super) fn run_doctor(matches: &ArgMatches) -> Result<(), Error> {
         let mend = mend.into();
         ("file".to_owned(), vec![FileProblem { about, mend }])
     };
+    let mut checked = Vec::new();
     match inside {
         Err(error) => checked.push(unusable(
             error.to_string(),
@@ -122,11 +134,10 @@ pub(super) fn run_doctor(matches: &ArgMatches) -> Result<(), Error> {
             checked.extend(found.map(|(about, complaints)| (about.to_owned(), complaints)));
             checked.extend(chains);
             checked.extend(check_nodes(&nodes, &finals));
-            checked.extend(check_rates(&rates_source(&values)?, coins_off.as_deref(), now));
+            checked.extend(check_rates(&rates_source(values)?, coins_off.as_deref(), now));
         }
     }
-    progress::remove_progress_line();
-    print_checks(&checked, accepted, as_json)
+    Ok(checked)
 }
 
 /// Records in a production file that the operator trusts the wall clock.

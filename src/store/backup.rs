@@ -1,7 +1,7 @@
 //! Backups: copies a file that may be in use, and prepares a copy for a restore.
 //!
 //! Invariant: a file gets its final name only when it is complete and synced. The name never refers to a mixture of
-//! two files.
+//! two files. A copy is in rollback mode, so that [`super::foreign_log`] recognizes a log that belongs to another file.
 
 mod hold;
 mod noting;
@@ -11,6 +11,7 @@ pub use hold::{CopyChanges, NextIndex, WalletIndexChange};
 pub use replaced::LaterTransfer;
 
 use super::connection::configure;
+use super::foreign_log::{find_foreign_log, keep_log, require_own_log};
 use super::identity::{
     FileIdentity, identify, refuse_unreleased_file, schema_differences, unreleased_error,
 };
@@ -24,7 +25,7 @@ use super::{FileKind, Reader, StoreError, room};
 use crate::domain::progress::{ProgressSink, ignore_progress};
 use crate::domain::time::Time;
 use rusqlite::backup::StepResult;
-use rusqlite::{Connection, ErrorCode, OpenFlags, named_params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Row, named_params};
 use std::fs::File;
 use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt, chown};
@@ -87,11 +88,21 @@ pub fn copy(from: &Path, to: &Path, tell: &mut ProgressSink<'_>) -> Result<Backu
     };
     // A process that was killed while copying may have left a copy with this name.
     copy.remove();
-    let target = source
-        .copy_to(&copy.temporary, tell)
-        .map_err(|error| room::explain_disk_full(error, &copy.to, from, &copy.temporary))?;
-    target.close().map_err(|(_, error)| error)?;
+    let target = source.copy_to(&copy.temporary, tell);
+    let closed = target.and_then(|target| close_in_rollback_mode(target, &copy.to));
+    closed.map_err(|error| room::explain_disk_full(error, &copy.to, from, &copy.temporary))?;
     Ok(copy)
+}
+
+/// Switches a copy to rollback mode, in which it has no log beside it, and closes it.
+fn close_in_rollback_mode(copy: Connection, to: &Path) -> Result<(), StoreError> {
+    let mode = |row: &Row<'_>| row.get::<_, String>("journal_mode");
+    let mode = copy.pragma_update_and_check(None, "journal_mode", "delete", mode)?;
+    if mode != "delete" {
+        let message = format!("{} was not copied: its journal mode stays {mode}", to.display());
+        return Err(StoreError::Failed(message));
+    }
+    Ok(copy.close().map_err(|(_, error)| error)?)
 }
 
 /// Replaces the content of the file `used`, which may be in use, by the content of `from`, in one transaction. A
@@ -101,7 +112,8 @@ pub fn copy(from: &Path, to: &Path, tell: &mut ProgressSink<'_>) -> Result<Backu
 /// [`StoreError`] if one of the files cannot be opened, or other processes write to `used` for longer than a few
 /// seconds.
 pub fn overwrite(from: &Path, used: &Path) -> Result<(), StoreError> {
-    let (_from, _used) = (Lock::shared(from)?, Lock::shared(used)?);
+    let locks = [Lock::shared(from)?, Lock::shared(used)?];
+    locks.iter().try_for_each(require_own_log)?;
     let source = Connection::open_with_flags(from, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let mut target = Connection::open_with_flags(used, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     target.busy_timeout(BUSY)?;
@@ -124,7 +136,12 @@ impl BackupCopy {
         if !self.to.exists() {
             return Ok(());
         }
-        let _lock = Lock::shared(&self.to)?;
+        let lock = Lock::shared(&self.to)?;
+        if let Some(log) = find_foreign_log(&lock) {
+            let log = log.display();
+            log::warn!("file not examined: file={} log={log}", self.to.display());
+            return Ok(());
+        }
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
         let found = Connection::open_with_flags(&self.to, flags).and_then(|conn| {
             configure(&conn)?;
@@ -166,7 +183,7 @@ impl BackupCopy {
 
     /// Returns an error that names the disk if the disk is full, otherwise `error`.
     fn explain_disk_full(&self, error: StoreError) -> StoreError {
-        let begun = with_suffix(&self.temporary, "-wal");
+        let begun = with_suffix(&self.temporary, "-journal");
         room::explain_disk_full(error, &self.to, &self.temporary, &begun)
     }
 
@@ -189,12 +206,7 @@ impl BackupCopy {
         &self,
         work: impl FnOnce(&Reader<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        let outcome = read_unshared_file(&self.temporary, work);
-        for suffix in BESIDE {
-            // Reading may have created log files beside the copy.
-            let _ = std::fs::remove_file(with_suffix(&self.temporary, suffix));
-        }
-        outcome
+        read_unshared_file(&self.temporary, work)
     }
 
     /// Gives the copy its final name and syncs the folder. With `replace`, the copy may replace an existing file,
@@ -211,7 +223,10 @@ impl BackupCopy {
             lock.lock_file()?;
             self.check_may_replace()?;
             let owner = std::fs::metadata(&self.to).map_err(named)?;
-            checkpoint_file(&self.to)?;
+            match find_foreign_log(&lock) {
+                Some(log) => keep_log(&log)?,
+                None => checkpoint_file(&self.to)?,
+            }
             self.remove_logs().map_err(named)?;
             // The copy gets the owner of the replaced file, so that the server can open the copy. Only root may
             // change owners.
@@ -225,6 +240,8 @@ impl BackupCopy {
             if left {
                 let _lock = Lock::exclusive(&self.to)?;
                 if !self.to.exists() {
+                    // The log may have the newest writes of a file that was moved.
+                    keep_log(&with_suffix(&self.to, "-wal"))?;
                     self.remove_logs().map_err(named)?;
                 }
             }

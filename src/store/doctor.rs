@@ -2,13 +2,16 @@
 //!
 //! Invariant: a check only reads, and each problem comes with a fix.
 
+use super::foreign_log::{explain, find_foreign_log};
 use super::identity::schema_differences;
+use super::lock::Lock;
 use super::migrate::{MIGRATIONS, template};
 use super::statement::{Query, rows};
 use super::{Reader, StoreError};
 use crate::domain::progress::to_count;
 use crate::domain::time::Time;
 use rusqlite::named_params;
+use std::path::Path;
 
 /// A problem with its fix, as text for the operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,6 +86,14 @@ const CHECKS: [(&str, Query<FileProblem>); 11] = [
     ("payments", UNBOOKABLE),
     ("maintenance", MAINTENANCE),
 ];
+
+/// Returns the problem because of which no command opens a file. `None` if there is none, or no file.
+pub fn find_obstacle(path: &Path) -> Option<FileProblem> {
+    let lock = Lock::shared(path).ok()?;
+    let log = find_foreign_log(&lock)?;
+    let (about, mend) = explain(lock.path(), &log);
+    Some(FileProblem { about, mend })
+}
 
 /// Runs all checks. Returns the name of each check with the problems that it found.
 pub fn run_checks(

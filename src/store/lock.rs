@@ -8,13 +8,13 @@
 //! those of SQLite. So a database file is never opened only to examine it.
 
 use super::StoreError;
-use super::paths::{create_private, resolve_links, with_suffix};
+use super::paths::{create_private, path_error, resolve_links, with_suffix};
 use rusqlite::Connection;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fs::{File, Metadata, TryLockError};
 use std::io::ErrorKind;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -146,6 +146,20 @@ impl Lock {
             lock.path.display()
         );
         Err(StoreError::Failed(message))
+    }
+
+    /// Returns the path of the database, without symbolic links.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Reads bytes of the database file. Returns `None` if the file is shorter, or this lock is not on the file.
+    pub(super) fn read_bytes<const N: usize>(&self, offset: u64) -> Option<[u8; N]> {
+        let open = descriptors();
+        let descriptor = self.file.as_ref().and_then(|held| open.get(&held.id))?;
+        let mut bytes = [0; N];
+        descriptor.file.read_exact_at(&mut bytes, offset).ok()?;
+        Some(bytes)
     }
 
     /// Returns `true` if a server has locked the file. During the check the file has a shared lock for a moment. A
@@ -282,11 +296,6 @@ impl FilePlace {
             PlaceState::InPlace
         }
     }
-}
-
-/// Returns an error that names the file.
-fn path_error(path: &Path, error: std::io::Error) -> StoreError {
-    StoreError::Failed(format!("{}: {error}", path.display()))
 }
 
 fn in_use_error(path: &Path) -> StoreError {

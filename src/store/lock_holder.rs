@@ -8,24 +8,57 @@ use super::connection::{BUSY_TIMEOUT, WRITER_BUSY};
 use super::health::WriteRefusal;
 use super::paths::with_suffix;
 use crate::domain::progress::Progress;
-use rusqlite::Connection;
+use rusqlite::{Connection, Row};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// Byte of the `-shm` file that a writer locks.
 const WRITE_LOCK: u64 = 120;
 
-/// Waits until no other program has locked the database. Passes one message to `tell`, which names the program that
-/// holds the lock.
+/// Waits until no other program has locked the database.
 pub(super) fn wait_until_unlocked(
     conn: &Connection,
     path: &Path,
     tell: fn(Progress<'_>),
 ) -> Result<(), StoreError> {
+    let locked = || conn.execute_batch("begin immediate; rollback");
+    // Errors other than a locked database are ignored here, because the first write reports them.
+    let _ = retry_while_locked(conn, path, tell, locked)?;
+    Ok(())
+}
+
+/// Switches a copy, which is in rollback mode, to WAL mode. Waits until no other program reads it.
+pub(super) fn switch_to_wal(
+    conn: &Connection,
+    path: &Path,
+    tell: fn(Progress<'_>),
+) -> Result<(), StoreError> {
+    let switch = || {
+        let is_wal = |row: &Row<'_>| Ok(row.get::<_, String>("journal_mode")? == "wal");
+        conn.pragma_update_and_check(None, "journal_mode", "wal", is_wal)
+    };
+    if retry_while_locked(conn, path, tell, switch)?? {
+        return Ok(());
+    }
+    let message = format!(
+        "{}: SQLite cannot keep a write-ahead log on this file system: put the file on a local disk",
+        path.display()
+    );
+    Err(StoreError::Failed(message))
+}
+
+/// Runs `work` until it does not fail because of a locked database. Passes one message to `tell`, which names the
+/// program that holds the lock.
+fn retry_while_locked<T>(
+    conn: &Connection,
+    path: &Path,
+    tell: fn(Progress<'_>),
+    work: impl Fn() -> rusqlite::Result<T>,
+) -> Result<rusqlite::Result<T>, StoreError> {
     conn.busy_timeout(WRITER_BUSY)?;
     let mut is_told = false;
     loop {
-        match conn.execute_batch("begin immediate; rollback") {
+        match work() {
             Err(error) if WriteRefusal::from_error(&error) == Some(WriteRefusal::Locked) => {
                 let holder = find_holder(path);
                 let holder = holder.unwrap_or_else(|| "another program".to_owned());
@@ -38,8 +71,10 @@ pub(super) fn wait_until_unlocked(
                     is_told = true;
                 }
             }
-            // Errors other than a locked database are ignored here, because the first write reports them.
-            Ok(()) | Err(_) => return Ok(conn.busy_timeout(BUSY_TIMEOUT)?),
+            done => {
+                conn.busy_timeout(BUSY_TIMEOUT)?;
+                return Ok(done);
+            }
         }
     }
 }

@@ -30,6 +30,7 @@ pub mod error;
 pub mod events;
 pub mod exports;
 pub mod file;
+mod foreign_log;
 mod health;
 pub mod history;
 pub mod idempotency;

@@ -3,6 +3,7 @@
 //! Invariant: no two servers use the same file. A new file is complete or does not exist.
 
 use super::connection::{WRITER_BUSY, configure, open_reader, open_writer};
+use super::foreign_log::require_own_log;
 use super::health::{Health, WriteRefusal};
 use super::identity::{FileIdentity, identify, refuse_unreleased_file, require_coffer_file};
 use super::lock::{FilePlace, Lock};
@@ -103,6 +104,7 @@ impl Store {
             }
             None => Lock::shared(path)?,
         };
+        require_own_log(&lock)?;
         let mut conn = open_writer(path)?;
         bring_up_to_date(&mut conn, opening, migrations)?;
         // The writer checkpoints by itself, because SQLite hides errors of automatic checkpoints. A command that runs
@@ -133,18 +135,20 @@ fn bring_up_to_date(
     opening: &StoreOptions,
     migrations: Migrations,
 ) -> Result<(), StoreError> {
-    let (version, is_empty) = check_may_open(conn, opening, migrations)?;
+    let version = check_may_open(conn, opening, migrations)?;
     if opening.exclusive {
         lock_holder::wait_until_unlocked(conn, &opening.path, opening.tell)?;
     }
     let synchronous = match opening.durability {
-        Durability::Full => "full",
+        // In rollback mode, with "full" a power failure may take back the last commit.
+        Durability::Full => "extra",
         Durability::Process => "off",
     };
     conn.pragma_update(None, "synchronous", synchronous)?;
     conn.pragma_update(None, "foreign_keys", true)?;
-    if is_empty {
-        conn.pragma_update(None, "journal_mode", "wal")?;
+    if opening.exclusive {
+        let switched = lock_holder::switch_to_wal(conn, &opening.path, opening.tell);
+        switched.map_err(|error| explain_disk_full(error, opening))?;
     }
     if !opening.exclusive && version != migrations.newest() {
         // While a server runs, its tables must not change.
@@ -162,19 +166,22 @@ fn upgrade(
     opening: &StoreOptions,
     migrations: Migrations,
 ) -> Result<(), StoreError> {
-    let path = &opening.path;
-    migrations
-        .run(conn, &mut { opening.tell })
-        .map_err(|error| room::explain_disk_full(error, path, path, &with_suffix(path, "-wal")))
+    let migrated = migrations.run(conn, &mut { opening.tell });
+    migrated.map_err(|error| explain_disk_full(error, opening))
 }
 
-/// Checks that a file may be opened, before anything is written. Returns the version of the file, and whether it is
-/// empty.
+/// Returns an error that names the disk if the disk is full, otherwise `error`.
+fn explain_disk_full(error: StoreError, opening: &StoreOptions) -> StoreError {
+    let path = &opening.path;
+    room::explain_disk_full(error, path, path, &with_suffix(path, "-wal"))
+}
+
+/// Checks that a file may be opened, before anything is written. Returns the version of the file, 0 for an empty one.
 fn check_may_open(
     conn: &Connection,
     opening: &StoreOptions,
     migrations: Migrations,
-) -> Result<(usize, bool), StoreError> {
+) -> Result<usize, StoreError> {
     let path = &opening.path;
     let identity = identify(conn);
     let identity = identity.map_err(|error| {
@@ -189,15 +196,15 @@ fn check_may_open(
         && opening.exclusive
         && opening.kind == Some(FileKind::Sandbox)
     {
-        return Ok((0, true));
+        return Ok(0);
     }
     let (version, made_by) = require_coffer_file(identity, path, migrations)?;
     let (Some(made_by), Some(kind)) = (made_by, opening.kind) else {
-        return Ok((version, false));
+        return Ok(version);
     };
     let why = match (made_by, kind) {
         (FileKind::Sandbox, FileKind::Sandbox) | (FileKind::Production, FileKind::Production) => {
-            return Ok((version, false));
+            return Ok(version);
         }
         _ if opening.exclusive => {
             format!("was made by a {made_by} server; a {kind} server does not open it")
@@ -233,6 +240,7 @@ fn open_to_read(path: &Path) -> Result<(Lock, Connection), StoreError> {
     }
     refuse_unreleased_file(path)?;
     let lock = Lock::shared(path)?;
+    require_own_log(&lock)?;
     let conn = open_reader(path)?;
     MIGRATIONS.require_newest(&conn)?;
     conn.execute_batch("begin")?;

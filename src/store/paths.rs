@@ -1,5 +1,6 @@
 //! Names of the files beside a database, and creation of private files.
 
+use super::StoreError;
 use std::fs::{File, Permissions};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -17,6 +18,11 @@ pub(super) fn create_private(path: &Path) -> std::io::Result<File> {
     let file = options.mode(PRIVATE).open(path)?;
     file.set_permissions(Permissions::from_mode(PRIVATE))?;
     Ok(file)
+}
+
+/// Returns an error that names the file.
+pub(super) fn path_error(path: &Path, error: std::io::Error) -> StoreError {
+    StoreError::Failed(format!("{}: {error}", path.display()))
 }
 
 /// Syncs the folder of a file.

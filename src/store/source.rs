@@ -6,6 +6,7 @@
 
 use super::FileKind;
 use super::connection::{configure, create_views};
+use super::foreign_log::require_own_log;
 use super::identity::{identify, refuse_unreleased_file, require_coffer_file};
 use super::left_behind;
 use super::lock::Lock;
@@ -128,6 +129,7 @@ impl SourceFile {
         }
         refuse_unreleased_file(path)?;
         let lock = Lock::shared(path)?;
+        require_own_log(&lock)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let opened = Connection::open_with_flags(path, flags).and_then(|conn| {
             configure(&conn)?;

@@ -5,6 +5,7 @@ use crate::domain::history::LogHead;
 use crate::domain::time::Time;
 use crate::store::audit_log::{self, NewAuditEntry};
 use crate::store::connection::configure;
+use crate::store::foreign_log::find_foreign_log;
 use crate::store::lock::Lock;
 use crate::store::open::open_unshared;
 use crate::store::{StoreError, history, states};
@@ -19,7 +20,10 @@ impl BackupCopy {
         if !self.to.exists() {
             return Ok(Vec::new());
         }
-        let _lock = Lock::shared(&self.to)?;
+        let lock = Lock::shared(&self.to)?;
+        if find_foreign_log(&lock).is_some() {
+            return Ok(Vec::new());
+        }
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
         let found = Connection::open_with_flags(&self.to, flags).and_then(|conn| {
             configure(&conn)?;

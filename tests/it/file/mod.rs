@@ -4,6 +4,7 @@ pub mod audit;
 mod audit_chains;
 mod audit_edits;
 mod audit_states;
+mod copied_over;
 mod copies;
 mod doctor;
 mod durability;
