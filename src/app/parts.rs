@@ -257,8 +257,8 @@ impl SharedParts {
     }
 
     /// Prepares the database file. Returns the setup token, and `true` if programs may run. In production, also ends
-    /// the work that an earlier process left unfinished. If the file cannot be written, the server starts read-only
-    /// and runs no programs.
+    /// the work that an earlier process left unfinished. If the disk is full, the server starts read-only and runs no
+    /// programs.
     fn prepare_file(
         &self,
         runtime: &Runtime,
@@ -272,7 +272,7 @@ impl SharedParts {
         // for each other.
         self.service.check_file()?;
         match begun {
-            Err(error) if self.service.check_writes().is_err() => {
+            Err(error) if self.service.check_writes().is_err() && !self.service.is_damaged() => {
                 log::error!("started for reads only, restart to run commands: error={error}");
                 Ok((None, false))
             }

@@ -55,6 +55,8 @@ pub(super) struct Gauges {
     pub(super) writes_refused: bool,
     /// `true` if another program holds the lock of the database.
     pub(super) is_locked: bool,
+    /// `true` if the database file was found to be damaged.
+    pub(super) is_damaged: bool,
     /// Size of the write-ahead log, in bytes.
     pub(super) log_bytes: u64,
     /// Number of pairs of coin and currency without a fresh rate.
@@ -110,7 +112,7 @@ impl Metrics {
         ));
         page.push_str("# HELP coffer_writes_waiting Writes in the queue of the one writer.\n# TYPE coffer_writes_waiting gauge\n");
         page.push_str(&format!("coffer_writes_waiting {}\n", gauges.writes_waiting));
-        page.push_str("# HELP coffer_writes_refused 1 while no write is taken in, because the disk is full or has failed, or the database is locked.\n# TYPE coffer_writes_refused gauge\n");
+        page.push_str("# HELP coffer_writes_refused 1 while no write is taken in, because the disk is full or has failed, the database is locked, or the file is damaged.\n# TYPE coffer_writes_refused gauge\n");
         page.push_str(&format!("coffer_writes_refused {}\n", u8::from(gauges.writes_refused)));
         add_file_gauges(&mut page, gauges);
         page.push_str("# HELP coffer_rates_missing Coins without a fresh rate in live mode, once for each currency; 0 where none is needed.\n# TYPE coffer_rates_missing gauge\n");
@@ -130,6 +132,8 @@ impl Metrics {
 fn add_file_gauges(page: &mut String, gauges: &Gauges) {
     page.push_str("# HELP coffer_database_locked 1 while another program holds the database locked.\n# TYPE coffer_database_locked gauge\n");
     page.push_str(&format!("coffer_database_locked {}\n", u8::from(gauges.is_locked)));
+    page.push_str("# HELP coffer_file_damaged 1 once the database file was found to be damaged: go back to a backup.\n# TYPE coffer_file_damaged gauge\n");
+    page.push_str(&format!("coffer_file_damaged {}\n", u8::from(gauges.is_damaged)));
     page.push_str(
         "# HELP coffer_wal_bytes Size of the write-ahead log.\n# TYPE coffer_wal_bytes gauge\n",
     );

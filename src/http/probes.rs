@@ -6,7 +6,9 @@ use super::reply::Reply;
 use super::request::{Call, Param, ParamKind};
 use super::route::{Content, Handler, PLAIN, PRIVATE, Resource, Route, RouteAnswer, Tag};
 use crate::domain::refusal::{Refusal, RefusalCode};
+use crate::domain::render::chains::ChainView;
 use crate::service::Error;
+use crate::service::mail::MailCounts;
 use hyper::StatusCode;
 
 pub(super) static RESOURCE: Resource = Resource {
@@ -88,20 +90,32 @@ async fn readyz(call: Call) -> Result<Reply, Error> {
 
 async fn send_metrics(call: Call, _: Scraper) -> Result<Reply, Error> {
     let service = &call.front.service;
+    let of_file = read_gauges(&call);
+    // The counters tell of a damaged file even if these gauges cannot be read.
+    let (rates_missing, chains, mail) = match of_file {
+        Err(_) if service.is_damaged() => (0, Vec::new(), None),
+        read => read?,
+    };
     let page = call.front.metrics.render_page(&Gauges {
         writes_waiting: service.waiting_write_count(),
         writes_refused: service.check_writes().is_err(),
         is_locked: service.is_locked(),
+        is_damaged: service.is_damaged(),
         log_bytes: service.wal_bytes(),
-        rates_missing: service.missing_rate_count(call.now)?,
-        chains: service.chain_views(call.now)?,
+        rates_missing,
+        chains,
         certificate: service.certificate().map(|watch| watch.figures(call.now)),
-        mail: match call.front.sandbox {
-            Some(_) => None,
-            None => service.has_mail().then(|| service.mail_counts()).transpose()?,
-        },
+        mail,
     });
     Ok(Reply::text(StatusCode::OK, "text/plain; version=0.0.4", page))
+}
+
+/// Reads the gauges that are in the file: the missing rates, the chains and the e-mails.
+fn read_gauges(call: &Call) -> Result<(usize, Vec<ChainView>, Option<MailCounts>), Error> {
+    let service = &call.front.service;
+    let has_mail = call.front.sandbox.is_none() && service.has_mail();
+    let mail = has_mail.then(|| service.mail_counts()).transpose()?;
+    Ok((service.missing_rate_count(call.now)?, service.chain_views(call.now)?, mail))
 }
 
 async fn send_document(call: Call) -> Result<Reply, Error> {

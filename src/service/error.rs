@@ -4,7 +4,7 @@
 
 use crate::domain::money::Overflow;
 use crate::domain::refusal::{Refusal, RefusalCode};
-use crate::store::StoreError;
+use crate::store::{StoreError, WriteRefusal};
 
 /// Reason why a use case did not run. Nothing was changed.
 #[derive(Debug)]
@@ -40,11 +40,22 @@ impl From<StoreError> for Error {
                 "too many writes are waiting; try again",
             )),
             StoreError::TooLarge => Overflow.into(),
+            // The message names the cause, because only a person can end this state.
+            StoreError::Refusing(WriteRefusal::FileDamaged) => Error::Refused(Refusal::new(
+                RefusalCode::Overloaded,
+                "the database is damaged; the operator has to go back to a backup with `coffer restore`",
+            )),
             // Only the log has the cause of the failure, because the caller cannot remove the cause.
-            StoreError::Refusing(_) => Error::Refused(Refusal::new(
+            StoreError::Refusing(
+                WriteRefusal::DiskFull
+                | WriteRefusal::Locked
+                | WriteRefusal::DiskFailed
+                | WriteRefusal::FileMoved,
+            ) => Error::Refused(Refusal::new(
                 RefusalCode::Overloaded,
                 "nothing can be written at the moment; try again",
             )),
+            error @ StoreError::Damaged(_) => Error::Failed(error.to_string()),
             StoreError::Failed(cause) => Error::Failed(cause),
         }
     }

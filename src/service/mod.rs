@@ -255,9 +255,14 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// [`Error::Refused`] if the disk is full or has failed. The log has the reason.
+    /// [`Error::Refused`] if the disk is full or has failed, or the file is damaged. The log has the reason.
     pub fn check_writes(&self) -> Result<(), Error> {
         self.store.refusal().map_or(Ok(()), |why| Err(StoreError::Refusing(why).into()))
+    }
+
+    /// Returns `true` if the file was found to be damaged.
+    pub fn is_damaged(&self) -> bool {
+        self.store.refusal() == Some(WriteRefusal::FileDamaged)
     }
 
     /// Checks that the file can be read, and opens a read connection.

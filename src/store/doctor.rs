@@ -7,7 +7,7 @@ use super::identity::schema_differences;
 use super::lock::Lock;
 use super::migrate::{MIGRATIONS, template};
 use super::statement::{Query, rows};
-use super::{Reader, StoreError};
+use super::{Reader, StoreError, damage};
 use crate::domain::progress::to_count;
 use crate::domain::time::Time;
 use rusqlite::named_params;
@@ -87,12 +87,17 @@ const CHECKS: [(&str, Query<FileProblem>); 11] = [
     ("maintenance", MAINTENANCE),
 ];
 
-/// Returns the problem because of which no command opens a file. `None` if there is none, or no file.
+/// Returns the problem because of which a file must not be used. Reads the whole file. `None` if there is no problem or
+/// no file.
 pub fn find_obstacle(path: &Path) -> Option<FileProblem> {
     let lock = Lock::shared(path).ok()?;
-    let log = find_foreign_log(&lock)?;
-    let (about, mend) = explain(lock.path(), &log);
-    Some(FileProblem { about, mend })
+    if let Some(log) = find_foreign_log(&lock) {
+        let (about, mend) = explain(lock.path(), &log);
+        return Some(FileProblem { about, mend });
+    }
+    let found = damage::find_damage(&lock)?;
+    let about = format!("{} is damaged: {found}", lock.path().display());
+    Some(FileProblem { about, mend: damage::mend(lock.path()) })
 }
 
 /// Runs all checks. Returns the name of each check with the problems that it found.

@@ -11,6 +11,8 @@ pub enum StoreError {
     TooLarge,
     /// The store refuses writes for this reason. Nothing was changed.
     Refusing(WriteRefusal),
+    /// A file is damaged, as SQLite says with this message. A store refuses writes instead if it is its own file.
+    Damaged(String),
     /// Another error, with its message.
     Failed(String),
 }
@@ -28,6 +30,12 @@ impl std::fmt::Display for StoreError {
             StoreError::Overloaded => out.write_str("too many writes are waiting"),
             StoreError::TooLarge => out.write_str("a balance is too large to be counted"),
             StoreError::Refusing(why) => write!(out, "{why}"),
+            StoreError::Damaged(cause) => {
+                write!(
+                    out,
+                    "the file is damaged ({cause}); go back to a backup with `coffer restore`"
+                )
+            }
             StoreError::Failed(cause) => out.write_str(cause),
         }
     }
@@ -47,6 +55,7 @@ impl From<rusqlite::Error> for StoreError {
             Some(why @ (WriteRefusal::DiskFull | WriteRefusal::Locked)) => {
                 StoreError::Refusing(why)
             }
+            Some(WriteRefusal::FileDamaged) => StoreError::Damaged(error.to_string()),
             Some(WriteRefusal::DiskFailed | WriteRefusal::FileMoved) | None => {
                 StoreError::Failed(format!("sqlite: {error}"))
             }

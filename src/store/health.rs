@@ -1,6 +1,6 @@
 //! The health of the store: whether writes are accepted, and if not, the reason.
 //!
-//! Invariant: after a disk failure or a move of the file, writes are refused until a restart.
+//! Invariant: after damage, a disk failure or a move of the file, writes are refused until a restart.
 
 use super::StoreError;
 use rusqlite::ErrorCode;
@@ -21,6 +21,8 @@ pub enum WriteRefusal {
     DiskFailed,
     /// The file or its log was moved or replaced, so writes would be lost. Only a restart ends this state.
     FileMoved,
+    /// The content of the file is damaged. The file has to be restored.
+    FileDamaged,
 }
 
 impl WriteRefusal {
@@ -28,7 +30,7 @@ impl WriteRefusal {
     fn is_final(self) -> bool {
         match self {
             WriteRefusal::DiskFull | WriteRefusal::Locked => false,
-            WriteRefusal::DiskFailed | WriteRefusal::FileMoved => true,
+            WriteRefusal::DiskFailed | WriteRefusal::FileMoved | WriteRefusal::FileDamaged => true,
         }
     }
 
@@ -42,6 +44,7 @@ impl WriteRefusal {
                 Some(WriteRefusal::DiskFull)
             }
             ErrorCode::SystemIoFailure => Some(WriteRefusal::DiskFailed),
+            ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => Some(WriteRefusal::FileDamaged),
             _ => None,
         }
     }
@@ -60,7 +63,35 @@ impl std::fmt::Display for WriteRefusal {
             WriteRefusal::FileMoved => {
                 "the file was moved, removed or replaced; stop the server, put it back with what was beside it, restart"
             }
+            WriteRefusal::FileDamaged => {
+                "the file is damaged; stop the server, go back to a backup with `coffer restore`, restart"
+            }
         })
+    }
+}
+
+/// Errors of a connection that change the health of the store.
+#[derive(Clone, Copy)]
+pub(super) enum ReportedErrors<'c> {
+    /// No errors. For connections outside a store.
+    None,
+    /// Damage of the file. For connections that only read.
+    Damage(&'c Health),
+    /// All errors. For the writer's connection.
+    All(&'c Health),
+}
+
+impl ReportedErrors<'_> {
+    /// Refuses writes from now on if this error of the connection requires a refusal. Returns the error of the store.
+    pub(super) fn report(self, error: rusqlite::Error) -> StoreError {
+        match self {
+            ReportedErrors::None => error.into(),
+            ReportedErrors::Damage(health) => health.refuse_after_damage(error),
+            ReportedErrors::All(health) => {
+                health.refuse_after_error(&error);
+                health.refuse_after_damage(error)
+            }
+        }
     }
 }
 
@@ -93,6 +124,18 @@ impl Health {
     pub(super) fn refuse_after_error(&self, error: &rusqlite::Error) {
         if let Some(why) = WriteRefusal::from_error(error) {
             self.refuse_writes(why, &error.to_string());
+        }
+    }
+
+    /// Refuses writes from now on if this error, of any connection, means that the file is damaged. Returns the error of
+    /// the store.
+    pub(super) fn refuse_after_damage(&self, error: rusqlite::Error) -> StoreError {
+        match StoreError::from(error) {
+            StoreError::Damaged(cause) => {
+                self.refuse_writes(WriteRefusal::FileDamaged, &cause);
+                StoreError::Refusing(WriteRefusal::FileDamaged)
+            }
+            error => error,
         }
     }
 

@@ -20,6 +20,7 @@ pub mod coins_off;
 pub mod confirmation_tiers;
 mod connection;
 pub mod customers;
+mod damage;
 pub mod deliveries;
 pub mod delivery_pages;
 pub mod deposits;
@@ -102,7 +103,7 @@ pub use same_file::ReopenableFile;
 pub use source::read_any_version;
 pub use writer::{Changes, Touched, Tx};
 
-use health::Health;
+use health::{Health, ReportedErrors};
 use memo::WriterCache;
 use rusqlite::Connection;
 use std::sync::Arc;
@@ -114,16 +115,21 @@ pub type OnCommit = Box<dyn Fn(&Changes) + Send + Sync>;
 /// A connection for reading.
 pub struct Reader<'c> {
     conn: &'c Connection,
-    /// Health of the writer; `None` unless this is the writer's connection.
-    health: Option<&'c Health>,
+    /// Errors of this connection that change the health of the store.
+    reported: ReportedErrors<'c>,
     /// The writer's cache; `None` unless this is the writer's connection.
     memo: Option<&'c WriterCache>,
 }
 
 impl<'c> Reader<'c> {
-    /// Creates a reader for a connection other than the writer's.
+    /// Creates a reader for a connection outside a store.
     const fn new(conn: &'c Connection) -> Reader<'c> {
-        Reader { conn, health: None, memo: None }
+        Reader { conn, reported: ReportedErrors::None, memo: None }
+    }
+
+    /// Creates a reader for a connection of the pool.
+    const fn pooled(conn: &'c Connection, health: &'c Health) -> Reader<'c> {
+        Reader { conn, reported: ReportedErrors::Damage(health), memo: None }
     }
 }
 
@@ -148,17 +154,12 @@ impl Reader<'_> {
         Ok(ReopenableFile::new(path.ok_or_else(nameless)?.as_ref()))
     }
 
-    /// Runs `work` on the connection. An error on the writer's connection may make the store refuse writes.
+    /// Runs `work` on the connection. An error may make the store refuse writes.
     fn run_on_conn<T>(
         &self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
-        work(self.conn).map_err(|error| {
-            if let Some(health) = self.health {
-                health.refuse_after_error(&error);
-            }
-            StoreError::from(error)
-        })
+        work(self.conn).map_err(|error| self.reported.report(error))
     }
 }
 

@@ -3,6 +3,7 @@
 //! Invariant: no two servers use the same file. A new file is complete or does not exist.
 
 use super::connection::{WRITER_BUSY, configure, open_reader, open_writer};
+use super::damage::{damage_error, explain_damage};
 use super::foreign_log::require_own_log;
 use super::health::{Health, WriteRefusal};
 use super::identity::{FileIdentity, identify, refuse_unreleased_file, require_coffer_file};
@@ -106,7 +107,8 @@ impl Store {
         };
         require_own_log(&lock)?;
         let mut conn = open_writer(path)?;
-        bring_up_to_date(&mut conn, opening, migrations)?;
+        let upgraded = bring_up_to_date(&mut conn, opening, migrations);
+        upgraded.map_err(|error| explain_damage(error, path))?;
         // The writer checkpoints by itself, because SQLite hides errors of automatic checkpoints. A command that runs
         // while a server runs leaves checkpoints to the server, which knows whether its disk has failed.
         conn.pragma_update(None, "wal_autocheckpoint", 0)?;
@@ -120,8 +122,7 @@ impl Store {
         let log = with_suffix(conn.path().map_or(path, Path::new), "-wal");
         let place = Arc::new(FilePlace::locate(path, &conn)?);
         let health = Arc::new(Health::default());
-        let file =
-            OpenFile { conn, place: Arc::clone(&place), alone: opening.exclusive, _lock: lock };
+        let file = OpenFile { conn, place: Arc::clone(&place), alone: opening.exclusive, lock };
         let writer = Writer::start(file, Arc::clone(&health), on_commit)?;
         // Created last: nothing can fail after this, so the lock outlives every connection.
         let readers = Readers::new(path, place, health);
@@ -188,6 +189,7 @@ fn check_may_open(
         // On a full disk, growing the `-shm` file may fail first. SQLite reports this as a disk error.
         match WriteRefusal::from_error(&error) {
             Some(WriteRefusal::DiskFull) => room::disk_full_error(path, BESIDE_BYTES, 0),
+            Some(WriteRefusal::FileDamaged) => damage_error(path, &error),
             Some(WriteRefusal::DiskFailed | WriteRefusal::FileMoved | WriteRefusal::Locked)
             | None => StoreError::Failed(format!("{}: {error}", path.display())),
         }

@@ -76,19 +76,9 @@ impl Readers {
     ) -> Result<T, E> {
         let conn = match &mut conn.sqlite {
             Some(open) => open,
-            unopened => unopened.insert(self.open()?),
+            unopened => unopened.insert(self.opener.open(&self.health)?),
         };
-        work(&Reader::new(conn))
-    }
-
-    fn open(&self) -> Result<Connection, StoreError> {
-        self.opener.open().inspect_err(|error| {
-            // The writer notices later that the file was moved. Until then it would accept writes that are lost, so
-            // writes are refused now.
-            if matches!(error, StoreError::Refusing(WriteRefusal::FileMoved)) {
-                self.health.refuse_moved_file();
-            }
-        })
+        work(&Reader::pooled(conn, &self.health))
     }
 }
 
@@ -119,13 +109,16 @@ impl ConnectionOpener {
         ConnectionOpener { sqlite: Arc::new(sqlite), place }
     }
 
-    fn open(&self) -> Result<Connection, StoreError> {
-        self.check_file_place()?;
+    /// Opens a connection. If the file was moved or is damaged, writes are refused from now on, because the writer
+    /// notices this only later.
+    fn open(&self, health: &Health) -> Result<Connection, StoreError> {
+        let check_place = || self.check_file_place().inspect_err(|_| health.refuse_moved_file());
+        check_place()?;
         let opened = self.sqlite.connect();
         // The file may have been moved meanwhile. Then the connection may be to another file, and an error may be due
         // to the move.
-        self.check_file_place()?;
-        Ok(opened?)
+        check_place()?;
+        opened.map_err(|error| health.refuse_after_damage(error))
     }
 
     /// Fails if another file or another log is now at the path.

@@ -6,6 +6,7 @@
 
 use super::FileKind;
 use super::connection::{configure, create_views};
+use super::damage::{damage_error, explain_damage, is_damage};
 use super::foreign_log::require_own_log;
 use super::identity::{identify, refuse_unreleased_file, require_coffer_file};
 use super::left_behind;
@@ -143,6 +144,7 @@ impl SourceFile {
             Err(error) if cannot_write_beside(&error) && !lock.is_held_by_server()? => {
                 SourceFile::open_copy(path, migrations, &error, tell)
             }
+            Err(error) if is_damage(&error) => Err(damage_error(path, &error)),
             Err(error) => {
                 let message = format!("{}: {error}", path.display());
                 Err(StoreError::Failed(message))
@@ -162,8 +164,9 @@ impl SourceFile {
         // Coffer.
         let mut source =
             SourceFile { conn, version: 0, kind: None, migrations, _lock: lock, _folder: folder };
-        (source.version, source.kind) =
-            require_coffer_file(identify(&source.conn)?, path, migrations)?;
+        let identity = identify(&source.conn).map_err(StoreError::from);
+        let identity = identity.map_err(|error| explain_damage(error, path))?;
+        (source.version, source.kind) = require_coffer_file(identity, path, migrations)?;
         if source.version == migrations.newest() {
             create_views(&source.conn)?;
         }

@@ -215,7 +215,7 @@ pub(super) struct OpenFile {
     pub(super) place: Arc<FilePlace>,
     /// Whether a server has opened the file. Only the writer of a server checkpoints the log.
     pub(super) alone: bool,
-    pub(super) _lock: Lock,
+    pub(super) lock: Lock,
 }
 
 /// The state of the writer thread.
@@ -238,6 +238,7 @@ impl WriterThread {
         loop {
             let first = queue.recv_timeout(FOREIGN_CHECK);
             self.check_file_place();
+            self.check_header();
             match first {
                 Ok(first) => self.serve_batch(first, queue),
                 Err(RecvTimeoutError::Timeout) => {
@@ -283,7 +284,7 @@ impl WriterThread {
                 Some(WriteRefusal::Locked) => self.refuse_locked_database(),
                 Some(_) | None => self.health.refuse_after_error(&error),
             }
-            StoreError::from(error)
+            self.health.refuse_after_damage(error)
         })
     }
 

@@ -3,6 +3,7 @@
 //! Invariant: a message is marked in the file before its text is sent. So a message that was being sent when the
 //! process ended is known, and is sent once more at most.
 
+mod damage;
 mod smtp_thread;
 
 use super::{NextStep, Worker};
@@ -14,6 +15,7 @@ use crate::outbound::smtp::{MailContent, PreparedMail, SmtpFailure, SmtpSettings
 use crate::service::activity::{Activity, ActivityEntry, RecordedMail};
 use crate::service::mail::DueMail;
 use crate::service::{Error, Service};
+use damage::DamageAlarm;
 use smtp_thread::SmtpThread;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,6 +25,9 @@ use tokio::sync::watch;
 const PAUSES_MS: [i64; 5] = [5_000, 15_000, 60_000, 120_000, 300_000];
 /// Maximum time that a stopping server waits for the reply to a text that is on its way.
 const STOP_GRACE: Duration = Duration::from_secs(3);
+
+/// Interval in real time at which the worker looks whether the file is damaged.
+const LOOK_EVERY: Duration = Duration::from_secs(10);
 
 /// Destination of the messages.
 pub enum MailOutlet {
@@ -48,6 +53,7 @@ pub struct MailWorker {
     paused_until_ms: i64,
     /// Last logged problem of the mail server.
     problem: Option<String>,
+    damage: DamageAlarm,
 }
 
 enum OpenOutlet {
@@ -81,6 +87,7 @@ impl MailWorker {
             failures: 0,
             paused_until_ms: 0,
             problem: None,
+            damage: DamageAlarm::default(),
         })
     }
 
@@ -213,6 +220,10 @@ impl Worker for MailWorker {
     const NAME: &'static str = "mail";
 
     async fn tick(&mut self, now: Time) -> Result<NextStep, Error> {
+        if self.service.is_damaged() {
+            return Ok(self.tell_of_damage(now).await);
+        }
+        self.damage.read_recipients(&self.service);
         // No attempt starts while the file cannot be written: its outcome could not be stored.
         self.service.check_writes()?;
         if !self.has_recovered {
@@ -243,7 +254,7 @@ impl Worker for MailWorker {
     }
 
     fn time_until_step(&self) -> Option<Duration> {
-        self.pause()
+        self.pause().or(Some(LOOK_EVERY))
     }
 }
 

@@ -46,6 +46,8 @@ text_enum! {
         Certificate = "certificate",
         /// Rates are missing.
         Rates = "rates",
+        /// The database file is damaged. Its message is sent at once, because nothing can be stored in the file.
+        FileDamaged = "file_damaged",
     }
 }
 
@@ -69,7 +71,9 @@ impl AlarmKind {
             | AlarmKind::ServersWaiting
             | AlarmKind::ServersUnknown => (MailKind::Task, PATIENCE_MS),
             AlarmKind::Chain | AlarmKind::Rates => (MailKind::Alarm, PATIENCE_MS),
-            AlarmKind::Endpoint | AlarmKind::Certificate => (MailKind::Alarm, 0),
+            AlarmKind::Endpoint | AlarmKind::Certificate | AlarmKind::FileDamaged => {
+                (MailKind::Alarm, 0)
+            }
         }
     }
 }

@@ -183,6 +183,9 @@ fn alarm_words(facts: &AlarmFacts<'_>) -> (String, String) {
             let over = "the certificate is valid".to_owned();
             return ("The certificate needs attention".to_owned(), over);
         }
+        AlarmKind::FileDamaged => {
+            return ("The file is damaged".to_owned(), "the file is whole".to_owned());
+        }
         AlarmKind::Rates => ["rate is missing", "rates are missing", "every rate is known"],
         AlarmKind::PayoutsToApprove => [
             "payout waits for approval",

@@ -90,6 +90,8 @@ view! {
         maintenance: bool = false;
         /// Reason why no coin is on offer in live mode; null if one is, or if there is no live key.
         nothing_on_offer: Option<String> = null;
+        /// Whether the database file was found to be damaged. Nothing is written then; go back to a backup.
+        file_damaged: bool = false;
         /// Warning about the certificate of --acme; null without a warning.
         certificate_warning: Option<String> = null;
         /// Nodes that operators entered or removed in the last seven days.

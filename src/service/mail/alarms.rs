@@ -1,7 +1,10 @@
 //! Alarms and waiting work: finds what is wrong or waits now, and queues the messages about changes.
 
-use super::{Error, Service};
+use super::{DueMail, Error, Service};
 use crate::domain::asset::Mode;
+use crate::domain::id;
+use crate::domain::language::Language;
+use crate::domain::mail::MailKind;
 use crate::domain::mail::alarm::{
     AlarmCondition, AlarmKind, AlarmNews, AlarmState, ENDPOINT_FAILS_MS, next_alarm_state,
 };
@@ -34,6 +37,37 @@ impl Service {
             found.extend(self.certificate_alarm(now));
         }
         Ok(Some(found))
+    }
+
+    /// Returns the operators who get alarms about the service.
+    pub fn alarm_recipients(&self) -> Result<Vec<String>, Error> {
+        let subscribers = self.read(|db| Ok(mail_preferences::subscribers(db, None)?))?;
+        let gets_alarms = subscribers.into_iter().filter(|one| one.gets(MailKind::Alarm, None));
+        Ok(gets_alarms.map(|one| one.email).collect())
+    }
+
+    /// Returns the message that the file is damaged. `None` without a mail server. The message is not stored.
+    pub fn damage_mail(&self, recipient: String, now: Time) -> Option<DueMail> {
+        let facts = AlarmFacts {
+            kind: AlarmKind::FileDamaged,
+            about: "",
+            count: 1,
+            detail: "Nothing is written any more. Stop the server, go back to a backup with `coffer restore`, and start \
+                     it again.",
+            since: now,
+        };
+        let url = self.dashboard_url(alarm_page(facts.kind));
+        Some(DueMail {
+            seq: 0,
+            id: format!("{}@{}", id::new(now), self.mail.as_ref()?.domain),
+            kind: facts.kind.mail_kind(),
+            recipient,
+            language: Language::English,
+            text: messages::alarm(AlarmNews::Begins, &facts, now, &url),
+            created_at: now,
+            attempts: 0,
+            doubts: 0,
+        })
     }
 
     /// Stores the present state of every alarm, and queues the messages about changes. `None` forgets all alarms.
@@ -231,6 +265,7 @@ const fn alarm_page(kind: AlarmKind) -> &'static str {
         AlarmKind::TransfersToReview
         | AlarmKind::TransfersUnknown
         | AlarmKind::TransfersWithoutSigner
-        | AlarmKind::Certificate => "",
+        | AlarmKind::Certificate
+        | AlarmKind::FileDamaged => "",
     }
 }

@@ -82,6 +82,7 @@ impl Service {
                 failing_endpoints: summary::count_failing_endpoints(db, mode)?,
                 maintenance: file::read_file_row(db)?.is_some_and(|file| file.maintenance),
                 nothing_on_offer: self.no_coin_reason(db, now, mode)?,
+                file_damaged: self.is_damaged(),
                 certificate_warning: self.certificate().and_then(|watch| watch.warning(now)),
                 node_changes: recent_node_changes(db, now)?,
             })?)

@@ -20,6 +20,7 @@
 
 use super::job::Job;
 use super::{Changes, Reader, StoreError, Tx, WriterThread};
+use crate::store::health::ReportedErrors;
 use crate::store::states::PendingChanges;
 use std::cell::{Cell, RefCell};
 
@@ -38,6 +39,8 @@ impl WriterThread {
         self.notice_foreign_writes();
         self.locked_checks.set(0);
         let ended = match self.run_jobs(batch, changes) {
+            // A job, or a read of another thread, may just have found that the file is damaged.
+            Ok(true) if self.health.needs_restart() => self.health.check_writable(),
             Ok(true) => self.run_statement("commit"),
             Ok(false) => Ok(()),
             Err(error) => Err(error),
@@ -110,7 +113,7 @@ impl WriterThread {
         let tx = Tx {
             reader: Reader {
                 conn: &self.file.conn,
-                health: Some(&self.health),
+                reported: ReportedErrors::All(&self.health),
                 memo: Some(&self.memo),
             },
             changes,

@@ -9,6 +9,7 @@
 
 use super::WriterThread;
 use crate::store::connection::WRITER_BUSY;
+use crate::store::damage::header_problem;
 use crate::store::health::WriteRefusal;
 use crate::store::lock::PlaceState;
 use crate::store::lock_holder;
@@ -82,6 +83,15 @@ impl WriterThread {
             }
         }
         self.health.refuse_moved_file();
+    }
+
+    /// Refuses writes if another file was written over the file. Opens nothing.
+    pub(super) fn check_header(&self) {
+        if self.file.alone
+            && let Some(problem) = header_problem(&self.file.lock)
+        {
+            self.health.refuse_writes(WriteRefusal::FileDamaged, problem);
+        }
     }
 
     /// Refuses writes from now on, because another program has locked the database. A command only logs this.

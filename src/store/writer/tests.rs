@@ -64,7 +64,7 @@ impl TempFile {
             place: Arc::new(FilePlace::locate(&self.0, &conn).unwrap()),
             conn,
             alone: true,
-            _lock: lock,
+            lock,
         }
     }
 }

@@ -3,10 +3,10 @@
 use super::keeping::{run_coffer, run_failing};
 use crate::support::process::start_sandbox;
 use crate::support::scratch::{Scratch, path_text};
+use crate::support::tools;
 use rusqlite::Connection;
-use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::process::Command;
 
 #[test]
 fn doctor_reports_what_needs_attention() {
@@ -124,18 +124,25 @@ fn doctor_reports_a_disk_that_is_soon_full() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
     write_events(&file, 600, 0);
-    // A sparse file takes no room on the disk. It is as large as the free space, and 144 of its 1200 events are of one
-    // day, so the disk is full in 8 days.
-    let disk = rustix::fs::statvfs(&file).unwrap();
-    let pages = disk.f_bavail * disk.f_frsize / 4096;
-    let sparse = File::options().write(true).open(&file).unwrap();
-    sparse.set_len(pages * 4096).unwrap();
-    // The number of pages is in the header (<https://sqlite.org/fileformat.html>, section 1.3.8).
-    sparse.write_all_at(&u32::try_from(pages).unwrap().to_be_bytes(), 28).unwrap();
-    let said = run_failing("doctor", &file, &[]);
+    // The disk has twice the size of the file, and 144 of its 1200 events are of one day. The events are not all of the file.
+    let bytes = 2 * std::fs::metadata(&file).unwrap().len();
+    let disk = scratch.path("disk");
+    std::fs::create_dir(&disk).unwrap();
+    let [file, disk] = [&file, &disk].map(|path| path_text(path));
+    let mount =
+        format!("mount -t tmpfs -o size={bytes} none {disk}; cp {file} {disk}; exec \"$@\"");
+    let test = ["--mount", "--", "true"];
+    if tools::tool_output("unshare", &test, "a disk that is soon full").is_none() {
+        return;
+    }
+    let mut doctor = Command::new("unshare");
+    doctor.args(["--mount", "--", "sh", "-ec", &mount, "sh"]);
+    doctor.args([env!("CARGO_BIN_EXE_coffer"), "doctor", "--file", &format!("{disk}/shop.db")]);
+    let output = doctor.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let line = size_line(&said);
     assert!(line.starts_with("wrong: the file has "), "{said}");
-    assert!(line.contains(" a day: the disk is full in about 8 days"), "{said}");
+    assert!(line.contains(" a day: the disk is full in about 9 days"), "{said}");
     assert!(
         line.ends_with("; mend: free space on that disk, or move the file to a larger one"),
         "{said}"

@@ -6,6 +6,7 @@ mod audit_edits;
 mod audit_states;
 mod copied_over;
 mod copies;
+mod damaged;
 mod doctor;
 mod durability;
 mod failing_disk;

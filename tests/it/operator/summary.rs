@@ -16,7 +16,7 @@ fn idle_summary() -> Value {
         "object": "summary", "mode": "live", "accountsPending": 0, "payouts": none, "refunds": none,
         "transfersUnknown": 0, "transfersToReview": 0, "payoutsToReview": 0, "refundsToReview": 0, "transfersWithoutSigner": 0, "serversWaiting": 0, "serversUnknown": 0, "unmatchedPayments": 0,
         "failingEndpoints": 0, "maintenance": false, "nothingOnOffer": null,
-        "certificateWarning": null, "nodeChanges": [],
+        "fileDamaged": false, "certificateWarning": null, "nodeChanges": [],
     })
 }
 

@@ -7,6 +7,7 @@ use super::{
 use crate::domain::apikey::KeyClass;
 use crate::domain::asset::Mode;
 use crate::domain::time::Time;
+use crate::store::health::{Health, WriteRefusal};
 use crate::store::{Tx, keys};
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -59,6 +60,26 @@ fn failed_commit_fails_the_batch() {
     for answer in answers {
         assert!(answer.contains("FOREIGN KEY"), "{answer}");
     }
+}
+
+#[test]
+fn damage_found_during_a_batch_fails_the_batch() {
+    let folder = TempFile::new();
+    drop(folder.open());
+    let health = Arc::<Health>::default();
+    let writer =
+        Writer::start(folder.open_raw_file(), Arc::clone(&health), Box::new(|_| {})).unwrap();
+    let answered = writer.submit(false, move |tx| {
+        insert_account(tx, "a")?;
+        // A read on another thread may find damage at any time.
+        health.refuse_writes(WriteRefusal::FileDamaged, "a test");
+        Ok(())
+    });
+    let answer = wait_for_answer(answered.unwrap());
+    assert!(answer.as_ref().is_err_and(|text| text.contains("damaged")), "{answer:?}");
+    assert!(writer.submit(false, |tx| insert_account(tx, "b")).is_err());
+    drop(writer);
+    assert_eq!(account_names(&folder.open().0), [""; 0]);
 }
 
 #[test]

@@ -133,6 +133,7 @@ function taskList(context, summary, all, chains, pools) {
   const entries = [];
   if (all) {
     entries.push(
+      [all.fileDamaged ? 1 : 0, 'The file is damaged. Go back to a backup with coffer restore', to('/service')],
       [all.maintenance ? 1 : 0, 'Maintenance is on: live invoices and payouts are paused', to('/service')],
       [all.certificateWarning ? 1 : 0, `HTTPS: ${all.certificateWarning}`, to('/service')],
       [all.nothingOnOffer ? 1 : 0, `No coin is on offer: ${all.nothingOnOffer}`, to('/chains')],

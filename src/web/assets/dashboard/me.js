@@ -61,7 +61,7 @@ export async function show(context) {
 /** Creates the switches of e-mail. @param {boolean} isOperator @param {Preferences} mail */
 function mailSection(isOperator, mail) {
   const alarms = isOperator
-    ? 'A webhook endpoint fails for an hour, a chain lags, or the certificate or the rates need attention.'
+    ? 'The file is damaged, a webhook endpoint fails for an hour, a chain lags, or the certificate or the rates need attention.'
     : 'A webhook endpoint of the account fails for an hour.';
   const tasks = isOperator
     ? 'Payouts and refunds to approve, unmatched payments, and invoices that are overpaid, underpaid or paid late.'
