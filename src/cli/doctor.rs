@@ -30,6 +30,7 @@ use crate::domain::url::SiteUrl;
 use crate::service::clock::accept_clock;
 use crate::service::{Error, WAL_BYTES_WARNED, open_shared, random_bytes};
 use crate::store::doctor::{FileProblem, find_obstacle, run_checks};
+use crate::store::mount::{lone_mount_problem, served_disk_problem};
 use crate::store::paths::{resolve_links, with_suffix};
 use crate::store::{FileKind, chain_nodes, coins_off, file as file_row, keys, read_any_version};
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -69,7 +70,11 @@ pub(super) fn run_doctor(matches: &ArgMatches) -> Result<(), Error> {
     let domain = acme_domain(&values)?;
     let url = text("public-url")?.or_else(|| domain.map(|domain| format!("https://{domain}")));
     let mut checked = vec![check_url(url.as_deref())];
-    checked.extend([check_folder(&path), check_open_files(read_connections_max(&values)?)]);
+    checked.extend([
+        check_folder(&path),
+        check_mounts(&path),
+        check_open_files(read_connections_max(&values)?),
+    ]);
     checked.push(check_metrics(&values)?);
     let now = Clock::new(0, None).real_now();
     checked.extend(check_certificate(&values, &path, now)?);
@@ -214,6 +219,12 @@ fn check_metrics(values: &SettingValues<'_>) -> Result<Check, Error> {
     });
     let about = "who can read /metrics".to_owned();
     Ok((about, complaint.into_iter().collect()))
+}
+
+/// Checks that the folder of the database is mounted with it, and that its disk is of this machine.
+fn check_mounts(path: &Path) -> Check {
+    let problems = lone_mount_problem(path).into_iter().chain(served_disk_problem(path));
+    ("file system".to_owned(), problems.collect())
 }
 
 /// Checks that files can be created in the directory of the database, as SQLite and backups require.

@@ -17,6 +17,7 @@ use super::identity::{
 };
 use super::lock::{LOCK, Lock};
 use super::migrate::MIGRATIONS;
+use super::mount::require_mounted_folder;
 use super::open::open_unshared;
 use super::paths::{is_reserved_name, resolve_links, sync_folder, with_suffix};
 use super::source::SourceFile;
@@ -78,6 +79,7 @@ pub fn copy(from: &Path, to: &Path, tell: &mut ProgressSink<'_>) -> Result<Backu
         );
         return Err(StoreError::Failed(message));
     }
+    require_mounted_folder(&to)?;
     let temporary = with_suffix(&to, "-copying");
     let copy = BackupCopy {
         _alone: Lock::exclusive(&temporary)?,

@@ -51,6 +51,7 @@ pub mod mail_preferences;
 pub mod matches;
 mod memo;
 mod migrate;
+pub mod mount;
 pub mod network_fees;
 pub mod observations;
 pub mod observations_on_chain;

@@ -9,6 +9,7 @@ use super::health::{Health, WriteRefusal};
 use super::identity::{FileIdentity, identify, refuse_unreleased_file, require_coffer_file};
 use super::lock::{FilePlace, Lock};
 use super::migrate::{MIGRATIONS, Migrations, template};
+use super::mount::{require_mounted_folder, warn_of_served_disk};
 use super::paths::{create_private, sync_folder, with_suffix};
 use super::readers::Readers;
 use super::row::enum_as_text;
@@ -89,6 +90,9 @@ impl Store {
         }
         let path = &opening.path;
         refuse_unreleased_file(path)?;
+        if opening.durability == Durability::Full {
+            require_mounted_folder(path)?;
+        }
         let held = opening.exclusive.then(|| Lock::exclusive(path));
         let held = held.transpose()?;
         if !path.exists() {
@@ -106,6 +110,9 @@ impl Store {
             None => Lock::shared(path)?,
         };
         require_own_log(&lock)?;
+        if opening.exclusive && opening.durability == Durability::Full {
+            warn_of_served_disk(path);
+        }
         let mut conn = open_writer(path)?;
         let upgraded = bring_up_to_date(&mut conn, opening, migrations);
         upgraded.map_err(|error| explain_damage(error, path))?;

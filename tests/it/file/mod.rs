@@ -16,6 +16,7 @@ mod history;
 mod in_use;
 mod keeping;
 mod locked;
+mod mounted;
 mod older_sqlite;
 mod private_files;
 mod progress;

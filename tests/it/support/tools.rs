@@ -57,6 +57,11 @@ pub fn report_missing(missing: &str, untested: &str) {
     print_untested(missing, untested);
 }
 
+/// Prints that the system lacks something that no package installs, and what is not tested.
+pub fn report_unavailable(lacking: &str, untested: &str) {
+    print_untested(lacking, untested);
+}
+
 #[expect(clippy::print_stderr, reason = "whoever runs the tests is told what was not tested")]
 fn print_untested(missing: &str, untested: &str) {
     eprintln!("{missing} is not on this machine: {untested} is not tested");
