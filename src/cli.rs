@@ -10,6 +10,7 @@ mod keeping;
 mod live;
 mod logging;
 mod mail;
+mod named_file;
 mod nodes;
 mod operator;
 mod output;
@@ -50,8 +51,11 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(matches) => matches,
         Err(error) => return print_argument_error(&error),
     };
-    let outcome =
-        installed::continue_as_service(&matches, &args).and_then(|()| run_command(&matches));
+    let outcome = match installed::continue_as_service(&matches, &args) {
+        Ok(Some(ended)) => return ended,
+        Ok(None) => run_command(&matches),
+        Err(error) => Err(error),
+    };
     progress::remove_progress_line();
     let error = outcome.as_ref().err();
     logging::flush_and_print(error.map(|error| problem_line(&error.to_string())));

@@ -13,6 +13,7 @@ pub use terminal::{TerminalFeatures, terminal_features};
 
 use clap::{Arg, ArgAction, ArgMatches, ValueHint};
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 /// A setting of the command line or the environment.
 pub struct Setting {
@@ -26,6 +27,14 @@ pub struct Setting {
     pub help: &'static str,
     /// Names of the commands that accept this setting.
     pub commands: &'static [&'static str],
+}
+
+/// Environment variable with the path of a file that root has opened as standard input.
+pub const PASSED_FILE: &str = "COFFER_PASSED_FILE";
+
+/// Returns the path of the file that root has opened as standard input.
+pub fn passed_path() -> Option<PathBuf> {
+    std::env::var_os(PASSED_FILE).map(PathBuf::from)
 }
 
 /// Returns the settings of a command.

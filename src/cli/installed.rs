@@ -1,10 +1,12 @@
 //! Commands beside the installed service: finds its settings and its file, and runs as the owner of the file.
 //!
-//! Invariant: the user changes before a command opens anything, so no file of the service belongs to root afterwards.
+//! Invariant: the user changes before a command opens the database, so no file of the service belongs to root afterwards.
 
+use super::named_file::{FileUse, FileUser, NewFile, PassedFile, open_as_root};
+use super::output::print_text;
 use super::terminal::{Stream, Tone};
 use crate::config::env_file::EnvFile;
-use crate::config::{SERVERS, SETTINGS, SettingValues, settings_of_command};
+use crate::config::{PASSED_FILE, SERVERS, SETTINGS, SettingValues, settings_of_command};
 use crate::service::Error;
 use clap::ArgMatches;
 use rustix::process::geteuid;
@@ -14,7 +16,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitCode, Stdio};
 
 /// Files of the installed service's settings, in the order in which systemd reads them. The later file takes
 /// precedence.
@@ -40,24 +42,29 @@ const WITHOUT_FILE: [&str; 2] = ["restore", "doctor"];
 
 /// Continues a command with the settings of the installed service, as the owner of its file.
 ///
-/// Returns if the command is not one beside the service: it names a file, or no settings of an installed service can
-/// be read. Otherwise the process is replaced, and the function does not return.
+/// Returns `None` if the command is not one beside the service: it names a file, or no settings of an installed service
+/// can be read. Otherwise the process is replaced, and the function does not return. Where root keeps a file of its own,
+/// the command runs in another process, and the function returns its exit code.
 ///
 /// # Errors
 /// A message if the settings are not safe to use, the service has no file yet, or the program cannot run as the owner.
-pub(super) fn continue_as_service(matches: &ArgMatches, args: &[OsString]) -> Result<(), Error> {
-    let Some((command, mut innermost)) = matches.subcommand() else { return Ok(()) };
-    while let Some((_, inner)) = innermost.subcommand() {
-        innermost = inner;
+pub(super) fn continue_as_service(
+    matches: &ArgMatches,
+    args: &[OsString],
+) -> Result<Option<ExitCode>, Error> {
+    let Some((command, mut innermost)) = matches.subcommand() else { return Ok(None) };
+    let mut verb = command;
+    while let Some((inner_verb, inner)) = innermost.subcommand() {
+        (verb, innermost) = (inner_verb, inner);
     }
-    let Some(command) = file_command(command) else { return Ok(()) };
+    let Some(command) = file_command(command) else { return Ok(None) };
     let values = SettingValues::new(command, innermost);
     let has_sandbox = settings_of_command(command).any(|setting| setting.flag == "sandbox");
     let is_sandbox = has_sandbox && values.is_switch_on("sandbox").map_err(Error::Failed)?;
     if is_sandbox || values.is_given("file") {
-        return Ok(());
+        return Ok(None);
     }
-    let Some(settings) = InstalledSettings::read()? else { return Ok(()) };
+    let Some(settings) = InstalledSettings::read()? else { return Ok(None) };
     let path = settings.file_path();
     let owner = find_owner(&path, command)?;
     settings.check_safe_for(owner.uid())?;
@@ -66,7 +73,7 @@ pub(super) fn continue_as_service(matches: &ArgMatches, args: &[OsString]) -> Re
     let _ = writeln!(std::io::stderr(), "{about} file {} of the installed service", path.display());
     #[expect(
         clippy::disallowed_methods,
-        reason = "this process becomes the command, it starts none"
+        reason = "this process becomes the command, or waits for it"
     )]
     let mut next = Command::new("/proc/self/exe");
     next.args(args.iter().skip(1));
@@ -74,6 +81,17 @@ pub(super) fn continue_as_service(matches: &ArgMatches, args: &[OsString]) -> Re
     next.env("COFFER_FILE", &path);
     if geteuid().as_raw() != owner.uid() {
         next.uid(owner.uid()).gid(owner.gid());
+        let user = FileUser { uid: owner.uid(), gid: owner.gid() };
+        if geteuid().is_root()
+            && let Some((path, usage)) = named_file(command, verb, innermost, &values)?
+            && let Some(file) = open_as_root(&path, usage, user)?
+        {
+            next.env(PASSED_FILE, &path);
+            match file {
+                PassedFile::Read(file) => drop(next.stdin(file)),
+                PassedFile::New(file) => return run_into(&mut next, file).map(Some),
+            }
+        }
     }
     let error = next.exec();
     Err(Error::Failed(format!(
@@ -82,6 +100,44 @@ pub(super) fn continue_as_service(matches: &ArgMatches, args: &[OsString]) -> Re
         path.display(),
         owner.uid()
     )))
+}
+
+/// Returns the file that a command reads or creates besides the database.
+fn named_file(
+    command: &str,
+    verb: &str,
+    matches: &ArgMatches,
+    values: &SettingValues<'_>,
+) -> Result<Option<(PathBuf, FileUse)>, Error> {
+    let argument = |name: &str| matches.get_one::<String>(name).cloned();
+    let (path, usage) = match (command, verb) {
+        ("restore", _) => (argument("from"), FileUse::Database),
+        ("backup", _) => (argument("to"), FileUse::Create),
+        ("pool", "import") => (argument("addresses"), FileUse::Text),
+        ("user", "create" | "password") => {
+            (values.text_value("password-file").map_err(Error::Failed)?, FileUse::Text)
+        }
+        _ => return Ok(None),
+    };
+    let path = path.filter(|path| path != "-" && !path.is_empty());
+    Ok(path.map(|path| (path.into(), usage)))
+}
+
+/// Runs a command that writes into a new file of root's. The file gets its name after the command has succeeded.
+fn run_into(command: &mut Command, file: NewFile) -> Result<ExitCode, Error> {
+    let failed = |error: std::io::Error| Error::Failed(format!("cannot run the command: {error}"));
+    command.stdin(file.descriptor()?).stderr(Stdio::inherit());
+    let output = command.output().map_err(failed)?;
+    if !output.status.success() {
+        return match output.status.code() {
+            // The command has printed its error.
+            Some(_) => Ok(ExitCode::FAILURE),
+            None => Err(Error::Failed(format!("the copy is not finished: {}", output.status))),
+        };
+    }
+    file.finish()?;
+    print_text(&String::from_utf8_lossy(&output.stdout))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Returns the name of the command if it works on a file and is not a server.

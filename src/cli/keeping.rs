@@ -1,6 +1,7 @@
 //! `coffer backup` and `coffer audit`.
 
 use super::logging::log_to_stderr;
+use super::named_file::passed_file;
 use super::output::{print_line, print_text, wants_json};
 use super::progress::{self, show_progress};
 use super::terminal::{Stream, Tone};
@@ -65,9 +66,11 @@ pub(super) fn path_argument(matches: &ArgMatches, name: &str) -> PathBuf {
 pub(super) fn run_backup(matches: &ArgMatches) -> Result<(), Error> {
     let as_json = wants_json("backup", matches)?;
     let (from, to) = (database_path("backup", matches)?, path_argument(matches, "to"));
-    let BackupOutcome { heads, nodes } =
-        copies::backup(&from, &to, matches.get_flag("force"), &mut show_progress)?;
-    let bytes = std::fs::metadata(&to).map_err(StoreError::from)?.len();
+    let passed = passed_file(&to).map_err(StoreError::from)?;
+    let BackupOutcome { heads, nodes, bytes } = match passed {
+        Some(file) => copies::backup_into(&from, &file, &to, &mut show_progress)?,
+        None => copies::backup(&from, &to, matches.get_flag("force"), &mut show_progress)?,
+    };
     let to = to.display();
     print_line(&match as_json {
         true => {

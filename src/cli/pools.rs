@@ -2,6 +2,7 @@
 //!
 //! Invariant: a file is imported completely or not at all.
 
+use super::named_file::open_named;
 use super::operator::{ACTOR, open_store};
 use super::output::{print_line, print_list, wants_json};
 use super::wallets::print_note_if_unwatched;
@@ -15,8 +16,8 @@ use crate::service::pools::{self, import, reason_not_to_import};
 use clap::{Arg, ArgMatches, Command};
 use serde_json::to_string;
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::Read;
+use std::path::Path;
 
 /// Maximum bytes read: enough for more than ten thousand addresses.
 const INPUT_BYTES_MAX: u64 = 1 << 20;
@@ -75,7 +76,8 @@ fn read_input(path: &str) -> Result<String, Error> {
     let read = if path == "-" {
         std::io::stdin().lock().take(INPUT_BYTES_MAX).read_to_string(&mut text)
     } else {
-        let file = File::open(path).map_err(|error| failed(error.to_string()))?;
+        let file = open_named(Path::new(path));
+        let file = file.map_err(|problem| Error::Failed(format!("cannot read {problem}")))?;
         file.take(INPUT_BYTES_MAX).read_to_string(&mut text)
     };
     let read = read.map_err(|error| failed(error.to_string()))?;

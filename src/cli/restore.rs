@@ -2,6 +2,7 @@
 //! are put on hold, and deliveries that are given up.
 
 use super::keeping::{Findings, database_path, force_argument, path_argument};
+use super::named_file::passed_file;
 use super::output::{print_line, wants_json};
 use super::progress::show_progress;
 use super::server::public_url;
@@ -12,6 +13,7 @@ use crate::domain::transfer::TransferStatus;
 use crate::domain::wallet::{INDEX_END, find_wallet_chain};
 use crate::service::Error;
 use crate::service::backup::{self as copies, RestoreOutcome, RestoreRequest};
+use crate::store::StoreError;
 use crate::store::backup::{LaterTransfer, NextIndex, WalletIndexChange};
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 use serde_json::{Value, json};
@@ -44,8 +46,10 @@ pub(super) fn run_restore(matches: &ArgMatches) -> Result<(), Error> {
     let next = matches.get_many::<String>("next-index").unwrap_or_default();
     let next: Vec<_> = next.map(|text| parse_next_index(text)).collect::<Result<_, _>>()?;
     let public_url = public_url(&SettingValues::new("restore", matches))?;
+    let opened = passed_file(&from).map_err(StoreError::from)?;
     let wanted = RestoreRequest {
         from: &from,
+        opened: opened.as_ref(),
         to: &to,
         replace: matches.get_flag("force"),
         dry_run: matches.get_flag("dry-run"),

@@ -2,6 +2,7 @@
 //!
 //! Invariant: a password comes from standard input or a file, never from arguments, which other users can see.
 
+use super::named_file::open_named;
 use super::operator::{ACTOR, open_store, text_argument};
 use super::output::{print_line, print_list, wants_json};
 use super::server::normalize_url;
@@ -19,6 +20,7 @@ use clap::{Arg, ArgMatches, Command};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value, json};
 use std::io::Read;
+use std::path::Path;
 
 /// Maximum bytes read for a password.
 const PASSWORD_BYTES_MAX: u64 = 4096;
@@ -148,9 +150,12 @@ fn read_password(matches: &ArgMatches) -> Result<String, Error> {
     let file = SettingValues::new("user", matches).text_value("password-file");
     let mut text = String::new();
     let read = match file.map_err(Error::Failed)? {
-        Some(path) => std::fs::File::open(&path)
-            .and_then(|file| file.take(PASSWORD_BYTES_MAX).read_to_string(&mut text))
-            .map_err(|error| format!("--password-file {path}: {error}")),
+        Some(path) => open_named(Path::new(&path))
+            .and_then(|file| {
+                let read = file.take(PASSWORD_BYTES_MAX).read_to_string(&mut text);
+                read.map_err(|error| format!("{path}: {error}"))
+            })
+            .map_err(|problem| format!("--password-file {problem}")),
         None => std::io::stdin()
             .lock()
             .take(PASSWORD_BYTES_MAX)

@@ -10,8 +10,10 @@ use crate::domain::history::LogHead;
 use crate::domain::progress::ProgressSink;
 use crate::domain::time::Time;
 use crate::store::audit_log::NewAuditEntry;
-use crate::store::backup::{CopyChanges, NextIndex, copy};
-use crate::store::{chain_nodes, history, refuse_unreleased_file};
+use crate::store::backup::{BackupCopy, CopyChanges, NextIndex, copy};
+use crate::store::private_copy::{PrivateCopy, copy_beside};
+use crate::store::{StoreError, chain_nodes, history, refuse_unreleased_file};
+use std::fs::File;
 use std::path::Path;
 
 /// Audit log actor for a restore.
@@ -22,6 +24,8 @@ const RESTORE_ACTOR: &str = "restore";
 pub struct RestoreRequest<'a> {
     /// Path of the copy to restore.
     pub from: &'a Path,
+    /// The copy, if root has opened it because this user may not. Its bytes are copied before they are read.
+    pub opened: Option<&'a File>,
     /// Path of the file to replace.
     pub to: &'a Path,
     /// `true` to replace an existing file, and to restore a copy in which the audit finds errors.
@@ -55,6 +59,8 @@ pub struct BackupOutcome {
     pub heads: Vec<LogHead>,
     /// Chains whose node is in the copy, with its login.
     pub nodes: Vec<Chain>,
+    /// Size of the copy, in bytes.
+    pub bytes: u64,
 }
 
 /// Copies a file, which may be in use, and checks the copy. The copy keeps the schema version of the file.
@@ -71,21 +77,47 @@ pub fn backup(
     replace: bool,
     tell: &mut ProgressSink<'_>,
 ) -> Result<BackupOutcome, Error> {
-    check_paths(from, to, replace)?;
+    check_destination(to, replace)?;
     let copy = copy(from, to, tell)?;
     copy.check_may_replace()?;
+    let (heads, nodes) = check_copy(&copy, tell)?;
+    copy.put_in_place(replace)?;
+    let bytes = std::fs::metadata(to).map_err(StoreError::from)?.len();
+    Ok(BackupOutcome { heads, nodes, bytes })
+}
+
+/// Copies a file like [`backup`] into an empty file of root's. `to` is the path of that file, for messages.
+///
+/// # Errors
+///
+/// Those of [`backup`], and the file cannot be written.
+pub fn backup_into(
+    from: &Path,
+    file: &File,
+    to: &Path,
+    tell: &mut ProgressSink<'_>,
+) -> Result<BackupOutcome, Error> {
+    let copy = copy_beside(from, tell)?;
+    let (heads, nodes) = check_copy(&copy, tell)?;
+    let bytes = copy.write_into(file, to, tell)?;
+    Ok(BackupOutcome { heads, nodes, bytes })
+}
+
+/// Checks a copy. Returns the heads of its logs, and the chains whose node is in it.
+fn check_copy(
+    copy: &BackupCopy,
+    tell: &mut ProgressSink<'_>,
+) -> Result<(Vec<LogHead>, Vec<Chain>), Error> {
     let mut findings = Vec::new();
-    let outcome = copy.read(|db| {
+    let found = copy.read(|db| {
         let mut report = |finding| findings.push(finding);
         crate::store::audit::check_integrity(db, &mut report, tell)?;
-        let (heads, nodes) = (history::log_heads(db)?, chain_nodes::chains_with_url(db)?);
-        Ok::<_, Error>(BackupOutcome { heads, nodes })
+        Ok::<_, Error>((history::log_heads(db)?, chain_nodes::chains_with_url(db)?))
     })?;
-    if let Some(first) = findings.first() {
-        return Err(Error::Failed(format!("the copy is damaged or incomplete: {first}")));
+    match findings.first() {
+        Some(first) => Err(Error::Failed(format!("the copy is damaged or incomplete: {first}"))),
+        None => Ok(found),
     }
-    copy.put_in_place(replace)?;
-    Ok(outcome)
 }
 
 /// Restores a copy. Payments that were sent after the copy was made are not sent again.
@@ -101,8 +133,22 @@ pub fn restore(
     tell: &mut ProgressSink<'_>,
     report: &mut dyn FnMut(audit::AuditFinding),
 ) -> Result<RestoreOutcome, Error> {
-    check_paths(wanted.from, wanted.to, wanted.replace || wanted.dry_run)?;
-    let copy = copy(wanted.from, wanted.to, tell)?;
+    if !wanted.dry_run {
+        check_destination(wanted.to, wanted.replace)?;
+    }
+    let private = match wanted.opened {
+        Some(file) => Some(PrivateCopy::of_file(file, wanted.from, wanted.to, tell)?),
+        None => None,
+    };
+    let copy = match &private {
+        // A message names the file that the operator knows.
+        Some(private) => copy(private.path(), wanted.to, tell).map_err(|error| {
+            let [private, from] =
+                [private.path(), wanted.from].map(|path| path.display().to_string());
+            StoreError::Failed(error.to_string().replace(&private, &from))
+        })?,
+        None => copy(wanted.from, wanted.to, tell)?,
+    };
     copy.check_may_replace()?;
     copy.bring_up_to_date(tell)?;
     let mut findings = 0_usize;
@@ -135,10 +181,8 @@ pub fn restore(
     Ok(RestoreOutcome { copy_changes: held, gap_limits })
 }
 
-/// Returns an error if one of the files is from before the first release, or if the destination exists and must not
-/// be replaced.
-fn check_paths(from: &Path, to: &Path, replace: bool) -> Result<(), Error> {
-    refuse_unreleased_file(from)?;
+/// Returns an error if the destination is from before the first release, or if it exists and must not be replaced.
+fn check_destination(to: &Path, replace: bool) -> Result<(), Error> {
     refuse_unreleased_file(to)?;
     if to.exists() && !replace {
         let message = format!("{} exists already; --force replaces it", to.display());

@@ -19,7 +19,8 @@ use super::lock::{LOCK, Lock};
 use super::migrate::MIGRATIONS;
 use super::mount::require_mounted_folder;
 use super::open::open_unshared;
-use super::paths::{is_reserved_name, resolve_links, sync_folder, with_suffix};
+use super::paths::{is_reserved_name, path_error, resolve_links, sync_folder, with_suffix};
+use super::private_copy::copy_bytes;
 use super::source::SourceFile;
 use super::statement::commands;
 use super::{FileKind, Reader, StoreError, room};
@@ -251,6 +252,29 @@ impl BackupCopy {
             std::fs::hard_link(&self.temporary, &self.to).map_err(named)?;
         }
         sync_folder(&self.to).map_err(named)
+    }
+
+    /// Writes the bytes of this copy into an empty file, and syncs it. `name` is the path of the file, for messages.
+    /// Returns the number of bytes.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn write_into(
+        &self,
+        mut file: &File,
+        name: &Path,
+        tell: &mut ProgressSink<'_>,
+    ) -> Result<u64, StoreError> {
+        let copy = File::open(&self.temporary)?;
+        let of = copy.metadata()?.len();
+        let written = copy_bytes(copy, &mut file, of, tell);
+        let synced = written.and_then(|bytes| file.sync_all().map(|()| bytes));
+        synced.map_err(|error| match error.kind() {
+            ErrorKind::StorageFull => {
+                room::disk_full_error(name, of, file.metadata().map_or(0, |found| found.len()))
+            }
+            _ => path_error(name, error),
+        })
     }
 
     /// Removes the write-ahead log of the replaced file, because SQLite would apply this log to the new file.

@@ -1,7 +1,7 @@
-//! Files that killed processes have left in the directory for temporary files, where any user may create files.
+//! Files that killed processes have left, also in the directory for temporary files, where any user may create files.
 //!
-//! Invariant: only old, unused files and folders of this process's user are opened or removed. Links and pipes are
-//! never opened.
+//! Invariant: only unused files and folders of this process's user are opened or removed. Links and pipes are never
+//! opened.
 
 use super::lock::Lock;
 use rustix::process::geteuid;

@@ -63,6 +63,7 @@ pub mod payment_links;
 pub mod payments;
 pub mod payout_addresses;
 pub mod pool_addresses;
+pub mod private_copy;
 pub mod pruned_deliveries;
 pub mod quotes;
 pub mod rate_figures;

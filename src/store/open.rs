@@ -10,7 +10,8 @@ use super::identity::{FileIdentity, identify, refuse_unreleased_file, require_co
 use super::lock::{FilePlace, Lock};
 use super::migrate::{MIGRATIONS, Migrations, template};
 use super::mount::{require_mounted_folder, warn_of_served_disk};
-use super::paths::{create_private, sync_folder, with_suffix};
+use super::paths::{create_private, require_existing, sync_folder, with_suffix};
+use super::private_copy::remove_leftovers;
 use super::readers::Readers;
 use super::row::enum_as_text;
 use super::writer::{LOG_BYTES_MAX, OpenFile, Writer};
@@ -95,10 +96,9 @@ impl Store {
         }
         let held = opening.exclusive.then(|| Lock::exclusive(path));
         let held = held.transpose()?;
-        if !path.exists() {
-            if !opening.create {
-                return Err(StoreError::Failed(format!("{} does not exist", path.display())));
-            }
+        if !opening.create {
+            require_existing(path)?;
+        } else if !path.exists() {
             create_file(opening)?;
         }
         // Declared before the connection, so that the lock is dropped after the connection, even on an error.
@@ -112,6 +112,7 @@ impl Store {
         require_own_log(&lock)?;
         if opening.exclusive && opening.durability == Durability::Full {
             warn_of_served_disk(path);
+            remove_leftovers(path);
         }
         let mut conn = open_writer(path)?;
         let upgraded = bring_up_to_date(&mut conn, opening, migrations);
@@ -243,10 +244,7 @@ pub fn read_only<T, E: From<StoreError>>(
 
 /// Opens a read-only connection and begins a transaction. The returned lock must outlive the connection.
 fn open_to_read(path: &Path) -> Result<(Lock, Connection), StoreError> {
-    if !path.exists() {
-        let message = format!("{} does not exist", path.display());
-        return Err(StoreError::Failed(message));
-    }
+    require_existing(path)?;
     refuse_unreleased_file(path)?;
     let lock = Lock::shared(path)?;
     require_own_log(&lock)?;

@@ -12,7 +12,8 @@ use super::identity::{identify, refuse_unreleased_file, require_coffer_file};
 use super::left_behind;
 use super::lock::Lock;
 use super::migrate::{MIGRATIONS, Migrations};
-use super::paths::{create_private, with_suffix};
+use super::paths::{create_private, require_existing, with_suffix};
+use super::private_copy::copy_bytes;
 use super::{Reader, StoreError, room};
 use crate::domain::id;
 use crate::domain::progress::{Progress, ProgressSink, to_count};
@@ -20,7 +21,7 @@ use crate::domain::time::Time;
 use rusqlite::backup::StepResult;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::fs::{DirBuilder, File, Metadata};
-use std::io::{ErrorKind, Read};
+use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
@@ -41,8 +42,6 @@ const PREFIX: &str = "coffer-copy-";
 const IN_USE: &str = "lock";
 /// Number of pages that are copied between two progress reports: 1 MiB.
 const STEP_PAGES: i32 = 256;
-/// Number of bytes that are copied between two progress reports.
-const STEP_BYTES: u64 = 1 << 20;
 
 /// A temporary folder for one copy. Dropping it removes the folder.
 struct CopyFolder {
@@ -124,10 +123,7 @@ impl SourceFile {
         migrations: Migrations,
         tell: &mut ProgressSink<'_>,
     ) -> Result<SourceFile, StoreError> {
-        if !path.exists() {
-            let message = format!("{} does not exist", path.display());
-            return Err(StoreError::Failed(message));
-        }
+        require_existing(path)?;
         refuse_unreleased_file(path)?;
         let lock = Lock::shared(path)?;
         require_own_log(&lock)?;
@@ -296,14 +292,6 @@ fn copy_file(from: &Path, to: &Path, tell: &mut ProgressSink<'_>) -> Result<(), 
         opened => opened?,
     };
     let (mut target, of) = (create_private(to)?, source.metadata()?.len());
-    let mut done = 0_u64;
-    loop {
-        let copied = std::io::copy(&mut (&source).take(STEP_BYTES), &mut target)?;
-        if copied == 0 {
-            return Ok(());
-        }
-        done = done.saturating_add(copied);
-        let part = "bytes copied";
-        tell(Progress::Done { part, done, of });
-    }
+    copy_bytes(source, &mut target, of, tell)?;
+    Ok(())
 }

@@ -27,8 +27,8 @@ const LAYERS: &[&str] = &[
     "web | domain | askama flate2",
     "config | domain | clap",
     "app | ANY | log rustix time tokio ureq",
-    "cli | ANY | VALUES clap clap_complete env_logger indicatif log percent_encoding rustix::process \
-     rustix::termios tokio",
+    "cli | ANY | VALUES clap clap_complete env_logger indicatif log percent_encoding rustix::fs \
+     rustix::io rustix::process rustix::termios tokio",
     "lib | app cli config domain |",
     "main | lib cli |",
 ];

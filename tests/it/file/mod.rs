@@ -22,6 +22,8 @@ mod private_files;
 mod progress;
 mod pruning;
 pub mod refused_rows;
+mod root_backups;
+mod root_files;
 mod schema;
 mod second_factors;
 mod unreleased;

@@ -133,6 +133,7 @@ impl Shop {
         let (from, to) = (copy.file.path(), file.path());
         let wanted = RestoreRequest {
             from,
+            opened: None,
             to,
             replace: false,
             dry_run: false,
