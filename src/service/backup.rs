@@ -77,7 +77,7 @@ pub fn backup(
     replace: bool,
     tell: &mut ProgressSink<'_>,
 ) -> Result<BackupOutcome, Error> {
-    check_destination(to, replace)?;
+    check_paths(from, to, replace)?;
     let copy = copy(from, to, tell)?;
     copy.check_may_replace()?;
     let (heads, nodes) = check_copy(&copy, tell)?;
@@ -133,9 +133,7 @@ pub fn restore(
     tell: &mut ProgressSink<'_>,
     report: &mut dyn FnMut(audit::AuditFinding),
 ) -> Result<RestoreOutcome, Error> {
-    if !wanted.dry_run {
-        check_destination(wanted.to, wanted.replace)?;
-    }
+    check_paths(wanted.from, wanted.to, wanted.replace || wanted.dry_run)?;
     let private = match wanted.opened {
         Some(file) => Some(PrivateCopy::of_file(file, wanted.from, wanted.to, tell)?),
         None => None,
@@ -181,8 +179,10 @@ pub fn restore(
     Ok(RestoreOutcome { copy_changes: held, gap_limits })
 }
 
-/// Returns an error if the destination is from before the first release, or if it exists and must not be replaced.
-fn check_destination(to: &Path, replace: bool) -> Result<(), Error> {
+/// Returns an error if one of the files is from before the first release, or if the destination exists and must not
+/// be replaced.
+fn check_paths(from: &Path, to: &Path, replace: bool) -> Result<(), Error> {
+    refuse_unreleased_file(from)?;
     refuse_unreleased_file(to)?;
     if to.exists() && !replace {
         let message = format!("{} exists already; --force replaces it", to.display());

@@ -3,7 +3,7 @@
 //! Invariant: a check only reads, and each problem comes with a fix.
 
 use super::foreign_log::{explain, find_foreign_log};
-use super::identity::schema_differences;
+use super::identity::{refuse_unreleased_file, schema_differences};
 use super::lock::Lock;
 use super::migrate::{MIGRATIONS, template};
 use super::statement::{Query, rows};
@@ -88,8 +88,9 @@ const CHECKS: [(&str, Query<FileProblem>); 11] = [
 ];
 
 /// Returns the problem because of which a file must not be used. Reads the whole file. `None` if there is no problem or
-/// no file.
+/// no file. Neither locks nor reads a file from before the first release, which every reader refuses.
 pub fn find_obstacle(path: &Path) -> Option<FileProblem> {
+    refuse_unreleased_file(path).ok()?;
     let lock = Lock::shared(path).ok()?;
     if let Some(log) = find_foreign_log(&lock) {
         let (about, mend) = explain(lock.path(), &log);

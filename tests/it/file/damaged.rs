@@ -137,7 +137,6 @@ fn damage_that_only_the_writer_meets_ends_all_writes() {
 fn damage_that_only_a_worker_meets_ends_all_writes() {
     let shop = DamagedShop::start();
     damage(&shop.file, "mail_preferences");
-    create_invoice(&shop.url).expect(201);
     // No request reads the table. The worker for e-mail does, every ten seconds.
     assert!(polling::wait_until(|| shop.get("/readyz").status == 503));
     shop.assert_damaged_and_mend();
