@@ -104,7 +104,7 @@ fn parse_addresses(chain: Chain, text: &str) -> Result<Vec<(usize, String)>, Err
             Err(problem) => return wrong(format!("is {problem}")),
         };
         if let Some(problem) = reason_not_to_import(chain, &address) {
-            return wrong(problem.to_owned());
+            return wrong(problem);
         }
         if let Some(first) = at.insert(address.clone(), number) {
             return wrong(format!("repeats the address of line {first}"));

@@ -27,7 +27,7 @@ pub use account::{account_address, account_bytes};
 pub use network::parse_on_named_network;
 pub use pay_to::{AddressPayload, write_address};
 pub use script::{output_script, script_address};
-pub use solana::{TOKEN_PROGRAM, can_sign, is_solana_txid, token_account};
+pub use solana::{TOKEN_PROGRAM, TOKEN_PROGRAMS, can_sign, is_solana_txid, token_account};
 
 /// Longest accepted address, in bytes. The longest real address, a taproot address on regtest, has 64.
 const TEXT_BYTES_MAX: usize = 128;

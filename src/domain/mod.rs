@@ -37,6 +37,7 @@ pub mod progress;
 pub mod qr;
 pub mod quote;
 pub mod rate;
+pub mod recipient;
 pub mod refusal;
 pub mod render;
 pub mod requests;

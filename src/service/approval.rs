@@ -38,8 +38,11 @@ impl Service {
             return Ok(TransferStep::Reassign(conditions.choose_sender(Some(sent_by))?));
         }
         let Transfer { mode, asset, to_address, .. } = transfer;
-        self.external_destination(tx, *mode, asset.chain, to_address)?
-            .map_err(|problem| Refusal::field("toAddress", problem))?;
+        self.external_destination(tx, *mode, asset.chain, to_address)?.map_err(|problem| {
+            let kind = transfer.kind;
+            let advice = format!("Reject this {kind} and request one to another address");
+            Refusal::field("toAddress", format!("{problem}. {advice}"))
+        })?;
         let fixed = asked.determine_terms(transfer, &self.approval_proposal(tx, now, transfer)?)?;
         let sent_by = conditions.choose_sender(asked.sent_by)?;
         Ok(TransferStep::Approve(fixed.into_approval(sent_by)))

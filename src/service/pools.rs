@@ -9,6 +9,7 @@ use super::upcoming::skip_if_destination;
 use super::{Error, Json, Service};
 use crate::domain::address;
 use crate::domain::asset::{Chain, Mode};
+use crate::domain::recipient::reason_not_to_send;
 use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::pools::{PoolImportView, PoolView};
 use crate::domain::time::{MINUTE_MS, Time};
@@ -185,12 +186,14 @@ pub fn import(
 }
 
 /// Returns the reason why an address must not be imported, or `None`. A program-derived address of Solana must not be
-/// imported, because such an address has no private key.
-pub fn reason_not_to_import(chain: Chain, address: &str) -> Option<&'static str> {
-    let is_key = chain != Chain::Solana || address::can_sign(address);
-    (!is_key).then_some(
-        "is a program-derived address, which has no private key; import addresses of keys",
-    )
+/// imported, because such an address has no private key. Nor must an address to which no money may be sent.
+pub fn reason_not_to_import(chain: Chain, address: &str) -> Option<String> {
+    reason_not_to_send(chain, address).or_else(|| {
+        let is_key = chain != Chain::Solana || address::can_sign(address);
+        let problem =
+            "is a program-derived address, which has no private key; import addresses of keys";
+        (!is_key).then(|| problem.to_owned())
+    })
 }
 
 /// Returns `true` if an account may take one more address of an imported pool.
@@ -234,7 +237,7 @@ fn canonical_addresses(
         let parsed = service.valid_destination(db, Mode::Live, chain, text)?;
         let address = parsed.map_err(wrong)?;
         match reason_not_to_import(chain, &address) {
-            Some(problem) => Err(wrong(problem.to_owned()).into()),
+            Some(problem) => Err(wrong(problem).into()),
             None => Ok(address),
         }
     };

@@ -39,7 +39,8 @@ input! {
 input! {
     /// Payout address of an account on one chain.
     pub SetPayoutAddress, checked address; unknown refused {
-        /// Address on the chain's main network; in the sandbox also on a test network.
+        /// Address on the chain's main network; in the sandbox also on a test network. Contracts and mints of listed
+        /// tokens, token programs and burn addresses are refused.
         required address: String = text(1..=128), "4uQeVj5tqViQh7yWWGStvkEG1Zmhx6uasJtWCJziofM";
     }
 }

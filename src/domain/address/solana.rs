@@ -9,6 +9,12 @@ use sha2::{Digest, Sha256};
 /// Address of the SPL token program. Token-2022 is another program.
 pub const TOKEN_PROGRAM: &str = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA";
 const ASSOCIATED_PROGRAM: &str = "ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL";
+/// Programs that handle tokens, each with its name (<https://solana.com/docs/tokens>).
+pub const TOKEN_PROGRAMS: [(&str, &str); 3] = [
+    (TOKEN_PROGRAM, "token program"),
+    ("TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb", "Token-2022 program"),
+    (ASSOCIATED_PROGRAM, "associated token program"),
+];
 /// Suffix of the bytes whose SHA-256 is a program-derived address.
 const DERIVED: &[u8] = b"ProgramDerivedAddress";
 

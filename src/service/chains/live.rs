@@ -8,6 +8,7 @@ use crate::domain::address::{self, Network};
 use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::chain::CHAINS;
 use crate::domain::network_fee::FeeEstimate;
+use crate::domain::recipient::reason_not_to_send;
 use crate::domain::refusal::Refusal;
 use crate::domain::requests::RequestCounter;
 use crate::domain::scanned::LaggingChains;
@@ -194,7 +195,7 @@ impl Service {
         !lacks_block && scanned.is_on_offer(mode, asset, now)
     }
 
-    /// Returns the canonical text of an address to which money may be sent.
+    /// Returns the canonical text of an address to which money may be sent: [`reason_not_to_send`] finds no reason.
     ///
     /// In simulated mode, any network is accepted. With test networks allowed, only the network on which the chain is
     /// followed is accepted. Otherwise only the main network is accepted.
@@ -223,7 +224,9 @@ impl Service {
                 None => of_any(&Network::BOTH),
             }
         };
-        Ok(parsed.map_err(|problem| format!("is {problem}")))
+        let parsed = parsed.map_err(|problem| format!("is {problem}"));
+        Ok(parsed
+            .and_then(|canonical| reason_not_to_send(chain, &canonical).map_or(Ok(canonical), Err)))
     }
 
     /// Returns the test network on which a chain is followed. Returns `None` on a main network and in simulated mode.

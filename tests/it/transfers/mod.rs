@@ -17,6 +17,7 @@ mod on_solana;
 mod on_tron;
 mod payouts;
 mod read_back;
+mod recipients;
 mod refunds;
 mod senders;
 mod sending;
