@@ -130,6 +130,19 @@ pub fn parse(chain: Chain, network: Network, text: &str) -> Result<String, Addre
     read_address(chain, network, text).map_err(|reason| AddressError { chain, reason })
 }
 
+/// Returns the reason not to send money to an address whose form another chain has too; `None` for all other texts.
+///
+/// The result is the end of a sentence that begins with the field's name.
+pub fn old_form_problem(chain: Chain, text: &str) -> Option<&'static str> {
+    let Encoding::Utxo(utxo) = &chain.row().encoding else {
+        return None;
+    };
+    let (version, _) = read_base58check(text, utxo.main.expected).ok()?;
+    let shared = [utxo.main.shared, utxo.test.shared].into_iter().flatten();
+    let mut shared = shared.filter(|(shared, _)| *shared == version);
+    shared.next().map(|(_, problem)| problem)
+}
+
 fn read_address(chain: Chain, network: Network, text: &str) -> Result<String, AddressProblem> {
     if text.len() > TEXT_BYTES_MAX || !text.is_ascii() {
         return Err("expected at most 128 plain letters and digits");

@@ -4,7 +4,7 @@
 //! new row of [`CONTRACTS`] is refused without a change here.
 
 use super::address::encoding::Encoding;
-use super::address::{TOKEN_PROGRAMS, account_bytes};
+use super::address::{TOKEN_PROGRAMS, account_bytes, old_form_problem};
 use super::asset::{Asset, AssetKind};
 use super::chain::Chain;
 use super::token::CONTRACTS;
@@ -17,7 +17,12 @@ const EVM_BURN_ADDRESS: &str = "0x000000000000000000000000000000000000dEaD";
 const EVM_PRECOMPILED_MAX: u8 = 9;
 
 /// Returns the reason why no money may be sent to an address: the end of a sentence that begins with the field's name.
-pub fn reason_not_to_send(chain: Chain, canonical: &str) -> Option<String> {
+///
+/// `text` is the address as it was given, and `canonical` its canonical text.
+pub fn reason_not_to_send(chain: Chain, text: &str, canonical: &str) -> Option<String> {
+    if let Some(problem) = old_form_problem(chain, text) {
+        return Some(problem.to_owned());
+    }
     let what = token_contract(chain, canonical).or_else(|| unusable_address(chain, canonical))?;
     Some(format!("is {what}: coins sent to it are lost. Give an address of a wallet"))
 }
@@ -66,7 +71,7 @@ mod tests {
     /// Returns the reason to refuse an address on a chain. `None` if the text is accepted.
     fn refused(chain: Chain, text: &str) -> Option<String> {
         match parse_on_any_network(chain, &Network::BOTH, text) {
-            Ok((_, canonical)) => reason_not_to_send(chain, &canonical),
+            Ok((_, canonical)) => reason_not_to_send(chain, text, &canonical),
             Err(problem) => Some(format!("is {problem}")),
         }
     }
@@ -133,6 +138,27 @@ mod tests {
         ] {
             assert_refused(Chain::Solana, program, name);
         }
+    }
+
+    /// Bitcoin and dogecoin have script addresses of these forms, and accept them.
+    #[test]
+    fn old_litecoin_script_address_is_refused_with_the_form_to_give() {
+        let (main, test) =
+            ("3EUyNhvqZcLiNVskD2sjV9c4KMPgUsMve6", "2N63BSSrsB4r4aHWHtAVc76bKXhbrFCmUsd");
+        let problem = refused(Chain::Litecoin, main);
+        let expected = "starts with 3, an old form of litecoin's script addresses: give the M or ltc1 form (it may \
+                        be a bitcoin address)";
+        assert_eq!(problem.as_deref(), Some(expected));
+        let problem = refused(Chain::Litecoin, test);
+        let expected = "starts with 2, an old form of litecoin's test script addresses: give the Q, tltc1 or \
+                        rltc1 form (it may be a bitcoin address)";
+        assert_eq!(problem.as_deref(), Some(expected));
+        for newer in ["MLh7gbLoWjC9B19eJus5JnrTe3z8YkMsNd", "QZPwZTj7CAu9iUGLWGXdBo2kg63gBauR6x"] {
+            assert_eq!(refused(Chain::Litecoin, newer), None, "{newer}");
+        }
+        assert_eq!(refused(Chain::Bitcoin, main), None);
+        assert_eq!(refused(Chain::Bitcoin, test), None);
+        assert_eq!(refused(Chain::Dogecoin, test), None);
     }
 
     #[test]

@@ -188,7 +188,7 @@ pub fn import(
 /// Returns the reason why an address must not be imported, or `None`. A program-derived address of Solana must not be
 /// imported, because such an address has no private key. Nor must an address to which no money may be sent.
 pub fn reason_not_to_import(chain: Chain, address: &str) -> Option<String> {
-    reason_not_to_send(chain, address).or_else(|| {
+    reason_not_to_send(chain, address, address).or_else(|| {
         let is_key = chain != Chain::Solana || address::can_sign(address);
         let problem =
             "is a program-derived address, which has no private key; import addresses of keys";

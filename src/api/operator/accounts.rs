@@ -40,7 +40,7 @@ input! {
     /// Payout address of an account on one chain.
     pub SetPayoutAddress, checked address; unknown refused {
         /// Address on the chain's main network; in the sandbox also on a test network. Contracts and mints of listed
-        /// tokens, token programs and burn addresses are refused.
+        /// tokens, token programs, burn addresses, and litecoin addresses that start with 3 are refused.
         required address: String = text(1..=128), "4uQeVj5tqViQh7yWWGStvkEG1Zmhx6uasJtWCJziofM";
     }
 }

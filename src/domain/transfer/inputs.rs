@@ -36,7 +36,8 @@ input! {
         /// Coin of the refund; default: the invoice's coin.
         optional asset: &'static Asset = COIN;
         /// Recipient address on the coin's chain. Addresses of test networks are allowed only in test mode and in the
-        /// sandbox. Contracts and mints of listed tokens, token programs and burn addresses are refused.
+        /// sandbox. Contracts and mints of listed tokens, token programs, burn addresses, and litecoin addresses that
+        /// start with 3 are refused.
         expected to_address: String = ADDRESS, "tltc1qe4q6d68k24snn697tukzvqh0s50n4jrs5pv5pl";
         /// Reason, for people.
         optional reason: String = REASON, "One ticket too many";

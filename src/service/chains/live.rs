@@ -225,8 +225,9 @@ impl Service {
             }
         };
         let parsed = parsed.map_err(|problem| format!("is {problem}"));
-        Ok(parsed
-            .and_then(|canonical| reason_not_to_send(chain, &canonical).map_or(Ok(canonical), Err)))
+        Ok(parsed.and_then(|canonical| {
+            reason_not_to_send(chain, text, &canonical).map_or(Ok(canonical), Err)
+        }))
     }
 
     /// Returns the test network on which a chain is followed. Returns `None` on a main network and in simulated mode.

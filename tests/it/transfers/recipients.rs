@@ -1,4 +1,5 @@
-//! Addresses that no wallet has are not destinations: neither when they are set nor at the approval.
+//! Addresses that no wallet has, and addresses that may belong to another chain, are not destinations: neither when
+//! they are set nor at the approval.
 
 use crate::operator::wallets::run_subcommand;
 use crate::support::installation::{Installation, approval_body};
@@ -25,6 +26,14 @@ const UNUSABLE_SOLANA: [&str; 4] = [
 ];
 /// Zero address of Tron.
 const UNUSABLE_TRON: [&str; 1] = ["T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb"];
+/// One script address of litecoin, in its old and its new form.
+const OLD_LITECOIN: &str = "3EUyNhvqZcLiNVskD2sjV9c4KMPgUsMve6";
+const NEW_LITECOIN: &str = "MLh7gbLoWjC9B19eJus5JnrTe3z8YkMsNd";
+/// The same on test networks.
+const OLD_TEST_LITECOIN: &str = "2N63BSSrsB4r4aHWHtAVc76bKXhbrFCmUsd";
+const NEW_TEST_LITECOIN: &str = "QZPwZTj7CAu9iUGLWGXdBo2kg63gBauR6x";
+const OLD_FORM_HINT: &str = "give the M or ltc1 form (it may be a bitcoin address)";
+const OLD_TEST_FORM_HINT: &str = "give the Q, tltc1 or rltc1 form (it may be a bitcoin address)";
 
 /// Returns the addresses to which no coin of a chain may be sent. Tokens of all chains with such addresses are among
 /// them.
@@ -37,7 +46,8 @@ fn unusable_addresses(chain: Chain) -> Vec<&'static str> {
         Chain::Ethereum | Chain::Base | Chain::Polygon => &UNUSABLE_EVM,
         Chain::Solana => &UNUSABLE_SOLANA,
         Chain::Tron => &UNUSABLE_TRON,
-        Chain::Bitcoin | Chain::Litecoin | Chain::Dogecoin => &[],
+        Chain::Litecoin => &[OLD_LITECOIN],
+        Chain::Bitcoin | Chain::Dogecoin => &[],
     };
     contracts.chain(more.iter().copied()).collect()
 }
@@ -73,6 +83,21 @@ fn refund_to_an_unusable_address_is_refused_for_every_coin() {
     }
     assert!(refused > 100, "{refused}");
     assert_eq!(shop.get_live_refunds(), json!([]), "nothing was stored");
+    for (address, hint) in [(OLD_LITECOIN, OLD_FORM_HINT), (OLD_TEST_LITECOIN, OLD_TEST_FORM_HINT)]
+    {
+        let body = json!({ "invoice": invoice, "toAddress": address });
+        assert_field_refused(&shop.post("/sandbox/refunds", None, body), "toAddress", hint);
+    }
+    for address in [NEW_LITECOIN, NEW_TEST_LITECOIN] {
+        let body = json!({ "invoice": invoice, "amount": "1.00", "toAddress": address });
+        shop.post("/sandbox/refunds", None, body).expect(201);
+    }
+    // Bitcoin's own addresses of these forms are accepted.
+    for address in [OLD_LITECOIN, OLD_TEST_LITECOIN] {
+        let body =
+            json!({ "invoice": invoice, "amount": "1.00", "asset": "BTC", "toAddress": address });
+        shop.post("/sandbox/refunds", None, body).expect(201);
+    }
 }
 
 #[test]
@@ -114,6 +139,34 @@ fn payout_address_is_not_set_to_an_unusable_address() {
     }
     let count = "select count(*) || '' from payout_addresses";
     served.wait_for_query_result(count, &["0"]);
+    let old = json!({ "address": OLD_LITECOIN });
+    let answer = running.operator_request("PUT", &path(Chain::Litecoin), &old);
+    assert_field_refused(&answer, "address", OLD_FORM_HINT);
+    let new = json!({ "address": NEW_LITECOIN });
+    running.operator_request("PUT", &path(Chain::Litecoin), &new).expect(200);
+    let bitcoin = running.operator_request("PUT", &path(Chain::Bitcoin), &old);
+    bitcoin.expect(200);
+}
+
+#[test]
+fn old_litecoin_form_is_refused_on_test_networks() {
+    let served = Installation::new();
+    served
+        .open_file()
+        .execute_batch(
+            "insert into chain_cursors (chain, network, height, hash, time, complete_height, complete_hash,
+                head_height, head_time, stepped_at) values ('litecoin', 'regtest', 9, 'h', 0, 9, 'h', 9, 0, 0);
+             insert into chain_blocks (chain, height, hash) values ('litecoin', 9, 'h')",
+        )
+        .unwrap();
+    let running = served.start(&["--test-networks"]);
+    let path = format!("/dashboard/api/accounts/{}/payout-addresses/litecoin", served.account);
+    let put =
+        |address: &str| running.operator_request("PUT", &path, &json!({ "address": address }));
+    assert_field_refused(&put(OLD_TEST_LITECOIN), "address", OLD_TEST_FORM_HINT);
+    put(NEW_TEST_LITECOIN).expect(200);
+    // A key's address has one form only, which litecoin's test networks share with bitcoin's.
+    put("mzYpQmSAGYWWyTLiLGbGaG8T3rHdjNcV11").expect(200);
 }
 
 #[test]
@@ -146,6 +199,7 @@ fn approval_refuses_a_stored_unusable_address() {
         ("USDT-TRC20", "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", "is the contract of USDT-TRC20"),
         ("SOL", "Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB", "is the mint of USDT-SPL"),
         ("USDC-SPL", UNUSABLE_SOLANA[0], "is Solana's token program"),
+        ("LTC", OLD_LITECOIN, OLD_FORM_HINT),
     ] {
         let body = json!({ "invoice": invoice, "amount": "1.00", "asset": asset });
         let refund = shop.post("/sandbox/refunds", None, body).expect(201).json();
