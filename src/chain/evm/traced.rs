@@ -160,17 +160,98 @@ fn is_unknown_method(error: &MethodError) -> bool {
 }
 
 /// Returns `true` if the node does not offer traces, or refuses traces for these credentials.
+///
+/// The texts are those of geth, Erigon, Nethermind, Optimism's gateway, Ankr and Alchemy. Any other error may pass.
 fn is_trace_refusal(error: &MethodError) -> bool {
-    const WORDS: [&str; 8] = [
-        "method",
-        "unsupported",
-        "not supported",
-        "not available",
-        "not allowed",
-        "not enabled",
-        "disabled",
-        "upgrade",
+    const TEXTS: [&str; 5] = [
+        "the method trace_block does not exist/is not available",
+        "the method 'trace_block' is not supported.",
+        "method not found",
+        "method disabled",
+        "rpc method is not whitelisted",
+    ];
+    const BEGINNINGS: [&str; 4] = [
+        "the method 'trace_block' is found but the namespace 'trace' is disabled for ",
+        "the method 'trace_block' is found in namespace 'trace' for ",
+        "trace_block is not available on the ",
+        "unsupported method: trace_block",
     ];
     let text = error.message.to_ascii_lowercase();
-    is_unknown_method(error) || WORDS.iter().any(|word| text.contains(word))
+    is_unknown_method(error)
+        || TEXTS.contains(&text.as_str())
+        || BEGINNINGS.iter().any(|beginning| text.starts_with(beginning))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_trace_refusal;
+    use crate::chain::rpc::MethodError;
+
+    fn is_refusal(code: i64, message: &str) -> bool {
+        is_trace_refusal(&MethodError { code, message: message.to_owned() })
+    }
+
+    #[test]
+    fn known_texts_of_nodes_mean_that_they_offer_no_traces() {
+        for (code, message) in [
+            // anvil, reth and Besu
+            (-32601, "Method not found"),
+            // geth and Erigon, also behind gateways that change the code
+            (-32601, "the method trace_block does not exist/is not available"),
+            (-32000, "the method trace_block does not exist/is not available"),
+            // Nethermind
+            (-32601, "The method 'trace_block' is not supported."),
+            (
+                -32600,
+                "The method 'trace_block' is found but the namespace 'Trace' is disabled for http://127.0.0.1:8545/. \
+                 Consider adding the namespace 'Trace' to JsonRpc.AdditionalRpcUrls for an additional URL, or to",
+            ),
+            (
+                -32600,
+                "The method 'trace_block' is found in namespace 'Trace' for http://127.0.0.1:8545/' but is disabled \
+                 for Http.",
+            ),
+            // EIP-1474, QuickNode
+            (-32004, "Method not supported"),
+            // Optimism's gateway
+            (-32001, "rpc method is not whitelisted"),
+            // Alchemy
+            (
+                -32600,
+                "trace_block is not available on the Free tier - upgrade to Pay As You Go, or Enterprise for access.",
+            ),
+            (-32600, "Unsupported method: trace_block on BASE_MAINNET"),
+            // Ankr
+            (-32075, "Method disabled"),
+        ] {
+            assert!(is_refusal(code, message), "{code} {message}");
+        }
+    }
+
+    #[test]
+    fn other_errors_do_not_mean_that_the_node_offers_no_traces() {
+        for (code, message) in [
+            (-32603, "method handler crashed"),
+            (-32000, "method handler crashed"),
+            (-32000, "the method trace_block timed out"),
+            (-32000, "the method eth_call does not exist/is not available"),
+            (
+                -32000,
+                "the method handler of trace_block crashed: the method trace_block does not exist/is not available",
+            ),
+            (-32000, "historical state is not available"),
+            (-32000, "state histories haven't been fully indexed yet"),
+            (-32000, "missing trie node"),
+            (-32000, "header not found"),
+            (-32002, "trace_block is not available, upgrade in progress"),
+            (-32600, "eth_getLogs is not available on the Free tier - upgrade to Pay As You Go"),
+            (-32602, "the transaction type is not supported"),
+            (-32602, "unsupported block tag"),
+            (-32009, "trace requests limited"),
+            (-32612, "custom traces are blocked. contact sales at quicknode.com to enable"),
+            (-32005, "limit exceeded"),
+        ] {
+            assert!(!is_refusal(code, message), "{code} {message}");
+        }
+    }
 }

@@ -82,7 +82,7 @@ fn node_without_traces_still_detects_other_payments() {
         (-32601, "Method not found"),
         (-32000, "the method trace_block does not exist/is not available"),
         (-32004, "Unsupported"),
-        (-32600, "trace_block is not available on the Free tier: upgrade"),
+        (-32600, "trace_block is not available on the Free tier - upgrade to Pay As You Go"),
     ] {
         let proxy = start_changing_proxy(&scene.anvil, move |method, _, answer| match method {
             "trace_block" => error_response(code, message),
