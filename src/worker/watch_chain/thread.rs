@@ -3,6 +3,7 @@
 //! Invariant: a node that hangs does not delay the stop of the server.
 
 mod head;
+mod problem;
 #[cfg(test)]
 mod tests;
 
@@ -17,6 +18,7 @@ use crate::domain::time::{MINUTE_MS, Time};
 use crate::service::random_bytes;
 use head::{HeadAge, lag_problem, unread_blocks_problem};
 use log::Level;
+use problem::{FollowProblem, PartialProblem};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -149,9 +151,9 @@ struct FollowerState {
     /// `true` if the last step of a rescan failed.
     rescan_fails: bool,
     /// Problem that was logged last. `None` if the chain has no problem.
-    said: Option<String>,
-    /// Problem of a rescan or of final blocks that was logged last. With such a problem, the chain is still followed.
-    said_besides: Option<String>,
+    said: Option<FollowProblem>,
+    /// Problem that was logged last with which the chain is still followed.
+    said_besides: Option<PartialProblem>,
     head_age: HeadAge,
 }
 
@@ -285,12 +287,8 @@ impl FollowerState {
         match stands {
             ChainProgress::Behind(left) => {
                 if *left > 0 {
-                    self.log_problem(
-                        Level::Warn,
-                        "lagging",
-                        "blocks=".to_owned(),
-                        &left.to_string(),
-                    );
+                    let text = format!("blocks={left}");
+                    self.log_problem(Level::Warn, "lagging", FollowProblem::Lagging, &text);
                 }
                 Pause::fixed(Duration::ZERO)
             }
@@ -307,14 +305,15 @@ impl FollowerState {
                 Pause { most, expected: Some(self.pace.expected) }
             }
             ChainProgress::NodeLags(lag) => {
-                let problem = format!("missing={}", lag.lacks);
-                let more = format!(" newest={}", lag.head.block.height);
-                self.log_problem(Level::Warn, "node lagging", problem, &more);
+                let text = format!("missing={} newest={}", lag.lacks, lag.head.block.height);
+                let problem = FollowProblem::MissingBlock(lag.lacks);
+                self.log_problem(Level::Warn, "node lagging", problem, &text);
                 Pause::fixed(self.pace.expected)
             }
             ChainProgress::Stopped(why) => {
-                let more = format!("; to go on, run `coffer rescan {chain} --from HEIGHT`");
-                self.log_problem(Level::Error, "stopped", format!("reason={why}"), &more);
+                let text =
+                    format!("reason={why}; to go on, run `coffer rescan {chain} --from HEIGHT`");
+                self.log_problem(Level::Error, "stopped", FollowProblem::Stopped, &text);
                 Pause::fixed(self.pace.expected)
             }
         }
@@ -348,7 +347,8 @@ impl FollowerState {
             };
             self.report_missing_block(is_behind);
             self.report_state(Some(problem));
-            self.log_problem(Level::Warn, "step failed", format!("error={failed}"), "");
+            let text = format!("error={failed}");
+            self.log_problem(Level::Warn, "step failed", FollowProblem::of_step(failed), &text);
             self.watch.is_connected = false;
         }
         let doubled = BACK_OFF.saturating_mul(1_u32.checked_shl(self.failures).unwrap_or(u32::MAX));
@@ -360,17 +360,20 @@ impl FollowerState {
     /// `None`, reports a problem of a rescan or of final blocks, or that the newest block is too old.
     fn report_state(&mut self, problem: Option<String>) {
         let rescan = self.watch.rescan_problem.as_ref();
-        let rescan = rescan.map(|why| format!("the rescan: its node {why}"));
-        let besides = rescan.or_else(|| self.watch.final_problem.clone());
-        if besides != self.said_besides {
-            match &besides {
+        let rescan =
+            rescan.map(|why| (PartialProblem::Rescan, format!("the rescan: its node {why}")));
+        let finals = self.watch.final_problem.clone();
+        let besides = rescan.or(finals.map(|why| (PartialProblem::FinalBlocks, why)));
+        let (kind, text) = besides.unzip();
+        if kind != self.said_besides {
+            match &text {
                 Some(text) => log::warn!("partly read: chain={} reason={text}", self.watch.chain),
                 None => log::info!("fully read again: chain={}", self.watch.chain),
             }
-            self.said_besides.clone_from(&besides);
+            self.said_besides = kind;
         }
         let warning = || self.head_age.warning.clone();
-        let problem = problem.or(besides).or_else(warning);
+        let problem = problem.or(text).or_else(warning);
         if let Ok(service) = self.watch.service() {
             service.record_follower_state(
                 self.watch.chain,
@@ -380,12 +383,11 @@ impl FollowerState {
         }
     }
 
-    /// Logs a problem when it is new. `more` is added to the log line, but a change of `more` alone is not logged.
-    fn log_problem(&mut self, level: Level, event: &str, problem: String, more: &str) {
-        if self.said.as_ref() != Some(&problem) {
-            log::log!(level, "{event}: chain={} {problem}{more}", self.watch.chain);
-            self.said = Some(problem);
-        }
+    /// Logs a problem when it is new. While the same problem lasts, its texts are logged at the level `debug` only.
+    fn log_problem(&mut self, level: Level, event: &str, problem: FollowProblem, text: &str) {
+        let is_new = self.said.replace(problem) != Some(problem);
+        let level = if is_new { level } else { Level::Debug };
+        log::log!(level, "{event}: chain={} {text}", self.watch.chain);
     }
 }
 
