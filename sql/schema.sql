@@ -1098,9 +1098,14 @@ create table webhook_urls (
 
 -- Queues of deliveries, one for each receiver: a slow or dead receiver delays no other queue.
 create table webhook_queues (
-  seq  integer primary key,
-  name text    not null unique
+  seq      integer primary key,
+  account  integer not null references accounts (seq),
+  -- scheme, host and port of its URLs
+  origin   text    not null check (origin <> ''),
+  -- null: the invoices' own webhookUrls
+  endpoint integer references endpoints (seq)
 ) strict;
+create unique index webhook_queues_by_receiver on webhook_queues (account, origin, ifnull(endpoint, 0));
 
 create table deliveries (
   seq             integer primary key,
@@ -1133,13 +1138,16 @@ create table attempts (
   answer     text,
   -- an earlier attempt with the same answer
   answer_of  integer check (answer_of is null or answer_of < number and answer is null),
-  -- values of X-Service-Signature and webhook-signature as they were sent, separated by a space; null without a request
-  signatures text    check (signatures like 't=% v1,%'),
-  -- format of the body that was sent
-  format     text    check ((format is null) = (signatures is null) and format in ('event', 'legacy')),
+  -- format of the body that was sent; null without a request, like the columns below
+  format     text    check (format in ('event', 'legacy')),
+  -- signed time, in Unix seconds, and the values of X-Service-Signature and webhook-signature as they were sent
+  signed_at  integer check ((signed_at is null) = (format is null)),
+  service_signature  text check ((service_signature is null) = (format is null)
+    and service_signature like 't=' || signed_at || ',v1=%'),
+  standard_signature text check ((standard_signature is null) = (format is null) and standard_signature like 'v1,%'),
   primary key (delivery, number),
   check ((status is null) <> (error is null)),
-  check (status is null or signatures is not null)
+  check (status is null or format is not null)
 ) strict, without rowid;
 create index attempts_by_age on attempts (at);
 

@@ -3,7 +3,7 @@
 //! Invariant: a change, its event and the event's deliveries are written in one transaction.
 
 use super::page::{Page, find_page_start};
-use super::webhooks::receiver_queue;
+use super::webhooks::delivery_receiver;
 use super::{Error, Scope, Service};
 use crate::domain::asset::Mode;
 use crate::domain::event::EventType;
@@ -61,19 +61,19 @@ pub(super) fn record_event_with_invoice(
         invoice: invoice.map(RawValue::get),
     };
     let event = events::insert(tx, &new)?;
-    let deliver = |endpoint: Option<i64>, url: &str, queue: &str| {
+    let deliver = |endpoint: Option<i64>, url: &str| {
         tx.note_resource_change(Some(account), mode, ResourceKind::Deliveries);
         let id = id::new(now).to_string();
-        deliveries::insert(tx, &id, event, endpoint, url, queue, now)
+        let receiver = delivery_receiver(url, account, endpoint);
+        deliveries::insert(tx, &id, event, url, &receiver, now)
     };
     for endpoint in endpoints::of_account(tx, account)? {
         if endpoint.receives(mode, kind) {
-            let queue = receiver_queue(&endpoint.url, account, Some(&endpoint.id));
-            deliver(Some(endpoint.seq), &endpoint.url, &queue)?;
+            deliver(Some(endpoint.seq), &endpoint.url)?;
         }
     }
     if let Some(url) = subject.own_url {
-        deliver(None, url, &receiver_queue(url, account, None))?;
+        deliver(None, url)?;
     }
     Ok(())
 }

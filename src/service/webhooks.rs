@@ -15,8 +15,10 @@ use crate::domain::retry::{ATTEMPTS_MAX, next_attempt};
 use crate::domain::signature::{service_signature, standard_webhooks_signature};
 use crate::domain::time::{DAY_MS, Time};
 use crate::domain::url::SiteUrl;
-use crate::store::deliveries::{self, DeliveryRow};
-pub use crate::store::deliveries::{AttemptSignatures, DeliveryAttempt, DueDelivery, WaitingQueue};
+use crate::store::deliveries::{self, DeliveryReceiver, DeliveryRow};
+pub use crate::store::deliveries::{
+    AttemptSignatures, DeliveryAttempt, DeliveryQueue, DueDelivery, WaitingQueue,
+};
 use crate::store::{
     FileKind, PageBounds, Reader, accounts, delivery_pages, endpoints, idempotency,
     pruned_deliveries, sessions,
@@ -48,16 +50,16 @@ pub struct FinishedAttempt {
     pub attempt: DeliveryAttempt,
 }
 
-/// Returns the name of the queue for a URL: one for each endpoint, and one for each origin of an account's
-/// `webhookUrl`s.
+/// Returns the receiver of deliveries to a URL, which has a queue of its own. An account has one receiver for each origin
+/// of an endpoint, and one for each origin of its invoices' `webhookUrl`s.
 ///
 /// A receiver that does not respond delays no other queue, even on the same host.
-pub(super) fn receiver_queue(url: &str, account: i64, endpoint: Option<&str>) -> String {
-    let origin = origin(url);
-    match endpoint {
-        Some(endpoint) => format!("{origin} {account} {endpoint}"),
-        None => format!("{origin} {account}"),
-    }
+pub(super) fn delivery_receiver(
+    url: &str,
+    account: i64,
+    endpoint: Option<i64>,
+) -> DeliveryReceiver {
+    DeliveryReceiver { account, origin: origin(url), endpoint }
 }
 
 /// Returns scheme, host and port of a URL, or the whole text if it is not a URL.
@@ -80,14 +82,10 @@ pub fn prepare_delivery(due: &DueDelivery, real_now: Time) -> Result<OutgoingDel
     let old = due.old_secret.as_deref();
     let secrets: Vec<&str> = std::iter::once(secret).chain(old).collect();
     let at = real_now.unix_seconds();
-    let own = service_signature(at, body.as_bytes(), &secrets);
+    let service = service_signature(at, body.as_bytes(), &secrets);
     let standard = standard_webhooks_signature(&due.event, at, body.as_bytes(), &secrets);
-    let signatures = format!("{own} {standard}");
-    Ok(OutgoingDelivery {
-        headers: request_headers(&due.event, &signatures),
-        body,
-        signed: AttemptSignatures { format, signatures },
-    })
+    let signed = AttemptSignatures { format, signed_at: at, service, standard };
+    Ok(OutgoingDelivery { headers: request_headers(&due.event, &signed), body, signed })
 }
 
 /// Returns the request body for a stored event in a format. `None` if the format does not include the event.
@@ -106,34 +104,35 @@ pub(super) fn request_body(
     })
 }
 
-/// Returns the headers of an attempt. `signatures` is a text with two signatures, of which the first includes the
-/// time of the attempt.
-pub(super) fn request_headers(event: &str, signatures: &str) -> Vec<(&'static str, String)> {
-    let (own, standard) = signatures.split_once(' ').unwrap_or((signatures, ""));
-    let at = own.split([',', '=']).nth(1).unwrap_or_default();
+/// Returns the headers of an attempt.
+pub(super) fn request_headers(
+    event: &str,
+    signed: &AttemptSignatures,
+) -> Vec<(&'static str, String)> {
     vec![
         ("Content-Type", "application/json".to_owned()),
-        ("X-Service-Signature", own.to_owned()),
+        ("X-Service-Signature", signed.service.clone()),
         ("webhook-id", event.to_owned()),
-        ("webhook-timestamp", at.to_owned()),
-        ("webhook-signature", standard.to_owned()),
+        ("webhook-timestamp", signed.signed_at.to_string()),
+        ("webhook-signature", signed.standard.clone()),
     ]
 }
 
 impl Service {
-    /// Returns at most `limit` queues with pending deliveries, sorted by name, with names after `after`.
-    pub fn waiting_queues(&self, after: &str, limit: usize) -> Result<Vec<WaitingQueue>, Error> {
+    /// Returns at most `limit` queues with pending deliveries, in the order of their creation. Begins after the queue
+    /// with the `seq` `after`.
+    pub fn waiting_queues(&self, after: i64, limit: usize) -> Result<Vec<WaitingQueue>, Error> {
         self.read(|db| Ok(deliveries::waiting_queues(db, after, limit)?))
     }
 
     /// Returns the due deliveries of one queue.
     pub fn due_deliveries(
         &self,
-        queue: &str,
+        queue: &DeliveryQueue,
         now: Time,
         limit: usize,
     ) -> Result<Vec<DueDelivery>, Error> {
-        self.read(|db| Ok(deliveries::due(db, queue, now, limit)?))
+        self.read(|db| Ok(deliveries::due(db, queue.seq, now, limit)?))
     }
 
     /// Stores the results of attempts, and the times of the next attempts.

@@ -1,5 +1,5 @@
-//! The tables `deliveries` and `attempts`: webhooks to be sent, and their attempts. URLs, names of queues and responses
-//! are stored once.
+//! The tables `deliveries` and `attempts`: webhooks to be sent, and their attempts. URLs, queues and responses are stored
+//! once.
 
 use super::page::{PageBounds, Position};
 use super::statement::{commands, rows, sql_limit, values};
@@ -36,12 +36,36 @@ pub struct DueDelivery {
     pub invoice: Option<String>,
 }
 
+/// Receiver of the deliveries of one queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeliveryReceiver {
+    /// Account, by its `seq`.
+    pub account: i64,
+    /// Scheme, host and port of the URL.
+    pub origin: String,
+    /// Endpoint, by its `seq`; `None` for the invoices' own webhookUrls.
+    pub endpoint: Option<i64>,
+}
+
+/// A stored queue of deliveries. After a reset of the file, a new queue may get the key of an old one, but is not equal
+/// to it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DeliveryQueue {
+    /// Key of the row; queues that were created later have greater keys.
+    pub seq: i64,
+    /// Account, by its `seq`.
+    pub account: i64,
+    /// Scheme, host and port of the URL.
+    pub origin: String,
+    /// Id of the endpoint; `None` for the invoices' own webhookUrls.
+    pub endpoint: Option<String>,
+}
+
 /// A delivery queue with a pending delivery.
 #[derive(Clone, Debug)]
 pub struct WaitingQueue {
-    /// Name of the queue. It consists of the origin of the URL, the account, and the endpoint. For an invoice's own
-    /// webhookUrl, it has no endpoint.
-    pub queue: String,
+    /// The queue.
+    pub queue: DeliveryQueue,
     /// Time at which the first pending delivery of the queue is due, in Unix milliseconds.
     pub due_at: Time,
     /// Whether the first pending delivery has had an attempt since it was created or last sent again.
@@ -66,12 +90,16 @@ pub struct DeliveryAttempt {
 }
 
 /// Format and signatures of a sent request.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttemptSignatures {
     /// Format of the body that was sent.
     pub format: WebhookFormat,
-    /// Coffer's own signature and the Standard Webhooks signature, separated by a space.
-    pub signatures: String,
+    /// Signed time, in Unix seconds.
+    pub signed_at: i64,
+    /// Value of the `X-Service-Signature` header.
+    pub service: String,
+    /// Value of the `webhook-signature` header of Standard Webhooks.
+    pub standard: String,
 }
 
 /// A delivery as the operator sees it in the list of the deliveries of all accounts.
@@ -105,12 +133,12 @@ impl Position for DeliveryRowPosition {
 }
 
 rows! {
-    fn read_waiting(queue, due_at, was_tried) -> WaitingQueue {
-        Ok(WaitingQueue { queue, due_at, was_tried })
+    fn read_waiting(seq, account, origin, endpoint, due_at, was_tried) -> WaitingQueue {
+        Ok(WaitingQueue { queue: DeliveryQueue { seq, account, origin, endpoint }, due_at, was_tried })
     }
 
-    /// Returns at most `limit` queues with a pending delivery, by name, after the queue `after`.
-    pub fn waiting_queues(db, after: &str, limit: usize) -> Vec<WaitingQueue> =
+    /// Returns at most `limit` queues with a pending delivery, by `seq`, after the queue with the `seq` `after`.
+    pub fn waiting_queues(db, after: i64, limit: usize) -> Vec<WaitingQueue> =
         file "sql/deliveries/waiting.sql" with { after, limit: sql_limit(limit) };
 }
 
@@ -127,8 +155,8 @@ rows! {
         })
     }
 
-    /// Returns the due deliveries of a queue, the longest overdue first.
-    pub fn due(db, queue: &str, now: Time, limit: usize) -> Vec<DueDelivery> =
+    /// Returns the due deliveries of the queue with this `seq`, the longest overdue first.
+    pub fn due(db, queue: i64, now: Time, limit: usize) -> Vec<DueDelivery> =
         file "sql/deliveries/due.sql" with { queue, now, limit: sql_limit(limit) };
 }
 
@@ -175,7 +203,12 @@ values! {
 values! {
     fn find_url(db, url: &str) -> Option<(seq: i64)> = "select seq from webhook_urls where url = :url";
 
-    fn find_queue(db, name: &str) -> Option<(seq: i64)> = "select seq from webhook_queues where name = :name";
+    fn find_queue(db, receiver: &DeliveryReceiver) -> Option<(seq: i64)> =
+        "select seq from webhook_queues \
+            where account = :account and origin = :origin and ifnull(endpoint, 0) = :endpoint"
+        with {
+            account: receiver.account, origin: receiver.origin, endpoint: receiver.endpoint.unwrap_or(0),
+        };
 }
 
 commands! {
@@ -185,7 +218,9 @@ commands! {
 
     fn insert_url(tx, url: &str) -> i64 = insert into webhook_urls { url };
 
-    fn insert_queue(tx, name: &str) -> i64 = insert into webhook_queues { name };
+    fn insert_queue(tx, receiver: &DeliveryReceiver) -> i64 = insert into webhook_queues {
+        account: receiver.account, origin: receiver.origin, endpoint: receiver.endpoint,
+    };
 
     fn update(tx, seq: i64, state: DeliveryState, number: u32, next_attempt_at: Option<Time>) -> bool =
         file "sql/deliveries/update.sql";
@@ -194,8 +229,10 @@ commands! {
         tx, delivery: i64, number: u32, attempt: &DeliveryAttempt, answer: Option<&str>, answer_of: Option<u32>
     ) = insert into attempts {
         delivery, number, at: attempt.at, status: attempt.status, latency_ms: attempt.latency_ms, error: attempt.error,
-        signatures: attempt.signed.as_ref().map(|signed| &signed.signatures),
-        format: attempt.signed.as_ref().map(|signed| signed.format), answer, answer_of,
+        format: attempt.signed.as_ref().map(|signed| signed.format),
+        signed_at: attempt.signed.as_ref().map(|signed| signed.signed_at),
+        service_signature: attempt.signed.as_ref().map(|signed| &signed.service),
+        standard_signature: attempt.signed.as_ref().map(|signed| &signed.standard), answer, answer_of,
     };
 
     /// Marks a pending delivery as failed, without another attempt.
@@ -205,18 +242,18 @@ commands! {
     BRING_FORWARD = "update deliveries set next_attempt_at = :now where state = 'pending' and next_attempt_at > :latest";
 }
 
-/// Inserts a delivery that is due now.
+/// Inserts a delivery that is due now, into the queue of its receiver.
 pub fn insert(
     tx: &Tx<'_>,
     id: &str,
     event: i64,
-    endpoint: Option<i64>,
     url: &str,
-    queue: &str,
+    receiver: &DeliveryReceiver,
     now: Time,
 ) -> Result<(), StoreError> {
     tx.record_change(|changes| changes.deliveries = true);
-    insert_row(tx, id, event, endpoint, url_seq(tx, url)?, queue_seq(tx, queue)?, now)
+    let (url, queue) = (url_seq(tx, url)?, queue_seq(tx, receiver)?);
+    insert_row(tx, id, event, receiver.endpoint, url, queue, now)
 }
 
 /// Returns the `seq` of a URL. Stores the URL if it is new.
@@ -224,9 +261,9 @@ pub(super) fn url_seq(tx: &Tx<'_>, url: &str) -> Result<i64, StoreError> {
     find_url(tx, url)?.map_or_else(|| insert_url(tx, url), Ok)
 }
 
-/// Returns the `seq` of a queue. Stores the name of the queue if it is new.
-pub(super) fn queue_seq(tx: &Tx<'_>, name: &str) -> Result<i64, StoreError> {
-    find_queue(tx, name)?.map_or_else(|| insert_queue(tx, name), Ok)
+/// Returns the `seq` of a receiver's queue. Stores the queue if it is new.
+pub(super) fn queue_seq(tx: &Tx<'_>, receiver: &DeliveryReceiver) -> Result<i64, StoreError> {
+    find_queue(tx, receiver)?.map_or_else(|| insert_queue(tx, receiver), Ok)
 }
 
 /// Stores an attempt and the resulting state of its delivery. `number` is the number of the attempt, counted over all

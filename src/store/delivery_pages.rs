@@ -2,7 +2,7 @@
 //!
 //! Invariant: every query for an account also tests the account and the mode of the event.
 
-use super::deliveries::{self, AttemptSignatures, DeliveryAttempt};
+use super::deliveries::{self, AttemptSignatures, DeliveryAttempt, DeliveryReceiver};
 use super::page::{PageBounds, Position};
 use super::statement::{commands, rows};
 use super::{Reader, StoreError, Tx};
@@ -71,8 +71,8 @@ pub struct ResendableDelivery {
     pub id: String,
     /// Current URL of the endpoint.
     pub url: String,
-    /// Id of the endpoint; `None` for the invoice's own webhookUrl.
-    pub endpoint: Option<String>,
+    /// Endpoint, by its `seq`; `None` for the invoice's own webhookUrl.
+    pub endpoint: Option<i64>,
     /// Position in the order of sending.
     pub position: DeliveryPosition,
     /// Whether the endpoint was removed.
@@ -145,7 +145,7 @@ rows! {
 
 rows! {
     fn read_resendable_delivery(
-        d.id, url = "ifnull(n.url, (select url from webhook_urls where seq = d.url))", endpoint = "n.id", event = "e.seq",
+        d.id, url = "ifnull(n.url, (select url from webhook_urls where seq = d.url))", d.endpoint, event = "e.seq",
         place = "ifnull(d.endpoint, 0)",
         is_removed = "n.removed_at is not null",
         is_untold = "n.format is 'legacy' and e.type like 'account.%'", tried = "d.made_before + d.attempts",
@@ -193,9 +193,13 @@ rows! {
 rows! {
     fn read_attempt(
         a.number, a.at, a.status, a.latency_ms, a.error, answer = "ifnull(a.answer, same.answer)",
-        signatures: Option<String> = "a.signatures", format: Option<WebhookFormat> = "a.format",
+        format: Option<WebhookFormat> = "a.format", signed_at: Option<i64> = "a.signed_at",
+        service: Option<String> = "a.service_signature", standard: Option<String> = "a.standard_signature",
     ) -> (u32, DeliveryAttempt) {
-        let signed = format.zip(signatures).map(|(format, signatures)| AttemptSignatures { format, signatures });
+        let signed = format.zip(signed_at).zip(service.zip(standard));
+        let signed = signed.map(|((format, signed_at), (service, standard))| AttemptSignatures {
+            format, signed_at, service, standard,
+        });
         Ok((number, DeliveryAttempt { at, status, latency_ms, error, answer, signed }))
     }
 
@@ -265,8 +269,14 @@ pub fn attempts(
 }
 
 /// Starts a new round of attempts, and makes its first attempt due now.
-pub fn resend(tx: &Tx<'_>, id: &str, url: &str, queue: &str, now: Time) -> Result<(), StoreError> {
+pub fn resend(
+    tx: &Tx<'_>,
+    id: &str,
+    url: &str,
+    receiver: &DeliveryReceiver,
+    now: Time,
+) -> Result<(), StoreError> {
     tx.record_change(|changes| changes.deliveries = true);
-    let (url, queue) = (deliveries::url_seq(tx, url)?, deliveries::queue_seq(tx, queue)?);
+    let (url, queue) = (deliveries::url_seq(tx, url)?, deliveries::queue_seq(tx, receiver)?);
     resend_row(tx, id, url, queue, now)
 }

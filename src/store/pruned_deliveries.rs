@@ -75,14 +75,15 @@ mod tests {
           select value, 'evt_' || printf('%016d%08x00000000', 0, 0x80000000 | value), 1, 'test', 'x', 'o', 0, '{}'
           from numbers;
         insert into webhook_urls (seq, url) values (1, 'http://a');
-        insert into webhook_queues (seq, name) values (1, 'a');
+        insert into webhook_queues (seq, account, origin) values (1, 1, 'http://a');
         insert into deliveries (seq, id, event, endpoint, url, queue, state, attempts, next_attempt_at)
           select seq, 'd' || seq, seq, 7, 1, 1, 'delivered', 1, null from event_rows";
 
     commands! {
-        ATTEMPT = "insert into attempts (delivery, number, at, status, latency_ms, answer, answer_of, signatures, format) \
+        ATTEMPT = "insert into attempts (delivery, number, at, status, latency_ms, answer, answer_of, format, signed_at, \
+            service_signature, standard_signature) \
             values (:delivery, :number, :at, :status, 0, iif(:answer_of is null, 'answer', null), :answer_of, \
-            't=0,v1=0 v1,0', 'event')";
+            'event', 0, 't=0,v1=0', 'v1,0')";
         SET_STATE = "update deliveries set state = :state, next_attempt_at = iif(:state = 'pending', 1, null) \
             where seq = :seq";
         REMOVE_ENDPOINT = "update deliveries set endpoint = null where seq = :seq";

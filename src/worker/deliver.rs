@@ -10,7 +10,9 @@ use super::{NextStep, Waker, Worker};
 use crate::clock::{Clock, Stopwatch};
 use crate::domain::time::Time;
 use crate::outbound::OutboundClient;
-use crate::service::webhooks::{DeliveryAttempt, DueDelivery, FinishedAttempt, WaitingQueue};
+use crate::service::webhooks::{
+    DeliveryAttempt, DeliveryQueue, DueDelivery, FinishedAttempt, WaitingQueue,
+};
 use crate::service::{Error, Service};
 use attempt::{attempt_notification, is_success, make_attempt};
 use std::collections::HashMap;
@@ -47,8 +49,8 @@ pub struct DeliveryWorker {
 
 /// A pass through all queues, page by page.
 struct QueuePass {
-    /// Name of the last queue of the previous page.
-    after: String,
+    /// `seq` of the last queue of the previous page, 0 before the first page.
+    after: i64,
     /// Number of wake-ups when the pass began.
     woken: u64,
     seen: QueueWaits,
@@ -128,15 +130,19 @@ impl DeliveryWorker {
 
     /// Starts the due deliveries of a queue, up to the number of attempts that the queue may have. Returns `true` if
     /// the queue may have more deliveries that are due now.
-    async fn start_due_deliveries(&mut self, name: &str, now: Time) -> Result<bool, Error> {
+    async fn start_due_deliveries(
+        &mut self,
+        queue: &DeliveryQueue,
+        now: Time,
+    ) -> Result<bool, Error> {
         let (under_way, room) =
-            (self.receivers.attempts_under_way(name), self.receivers.free_slots(name));
+            (self.receivers.attempts_under_way(queue), self.receivers.free_slots(queue));
         if room == 0 {
             return Ok(false);
         }
         // The query also returns deliveries whose attempt is still under way, because the file lists them as due.
         // They are skipped.
-        let due = self.service.due_deliveries(name, now, room.saturating_add(under_way))?;
+        let due = self.service.due_deliveries(queue, now, room.saturating_add(under_way))?;
         let mut fresh: Vec<DueDelivery> =
             due.into_iter().filter(|due| !self.under_way.contains_key(&due.id)).collect();
         let orphans: Vec<String> =
@@ -148,7 +154,7 @@ impl DeliveryWorker {
             self.service.give_up_deliveries(orphans).await?;
         }
         for due in fresh {
-            self.submit_delivery(name, due);
+            self.submit_delivery(queue, due);
         }
         Ok(gave_up)
     }
@@ -182,7 +188,7 @@ impl DeliveryWorker {
     }
 
     /// Submits the attempt of a delivery to the thread pool.
-    fn submit_delivery(&mut self, queue: &str, due: DueDelivery) {
+    fn submit_delivery(&mut self, queue: &DeliveryQueue, due: DueDelivery) {
         let under_way = self.receivers.begin_attempt(queue, self.uptime.elapsed_ms());
         self.under_way.insert(due.id.clone(), under_way);
         let report = ReportChannel { finished: self.finished.clone(), waker: self.waker.clone() };
@@ -204,7 +210,7 @@ impl DeliveryWorker {
 
 impl QueuePass {
     fn new(woken: u64) -> QueuePass {
-        QueuePass { after: String::new(), woken, seen: QueueWaits::default() }
+        QueuePass { after: 0, woken, seen: QueueWaits::default() }
     }
 }
 
@@ -264,8 +270,7 @@ impl Worker for DeliveryWorker {
         let pass = self.pass.take();
         let is_whole = pass.is_none();
         let mut pass = pass.unwrap_or_else(|| QueuePass::new(woken));
-        let after = &pass.after;
-        let waiting = self.service.waiting_queues(after, PAGE_QUEUES_MAX)?;
+        let waiting = self.service.waiting_queues(pass.after, PAGE_QUEUES_MAX)?;
         self.receivers.refresh_queues(&waiting, self.uptime.elapsed_ms());
         let Some(seen) = self.start_all_due_deliveries(&waiting, now).await? else {
             self.pass = Some(pass).filter(|_| !is_whole);
@@ -273,7 +278,7 @@ impl Worker for DeliveryWorker {
         };
         pass.seen = pass.seen.merge(seen);
         if let Some(last) = waiting.get(PAGE_QUEUES_MAX.saturating_sub(1)) {
-            pass.after = last.queue.clone();
+            pass.after = last.queue.seq;
             self.pass = Some(pass);
             // Lets other tasks run, because the code above may never wait.
             tokio::task::yield_now().await;

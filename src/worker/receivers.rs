@@ -6,7 +6,7 @@
 mod queue;
 
 use super::senders::THREADS_MAX;
-use crate::service::webhooks::WaitingQueue;
+use crate::service::webhooks::{DeliveryQueue, WaitingQueue};
 use queue::{AttemptCounts, FailureStreak, QueueSpeed, QueueState};
 use std::collections::{HashMap, HashSet};
 
@@ -47,8 +47,9 @@ const REMEMBERED_MAX: usize = 10_000;
 pub(super) struct ReceiverStates {
     /// Pause between two attempts at a receiver that keeps failing, in milliseconds. 0 means no pause.
     pause_ms: i64,
-    queues: HashMap<String, QueueState>,
-    accounts: HashMap<String, AccountTotals>,
+    queues: HashMap<DeliveryQueue, QueueState>,
+    /// Totals of each account, by its `seq`.
+    accounts: HashMap<i64, AccountTotals>,
     under_way: AttemptCounts,
     /// Number of attempts begun so far.
     begun: u64,
@@ -71,15 +72,15 @@ impl ReceiverStates {
     }
 
     /// Returns the number of attempts that a queue has under way.
-    pub(super) fn attempts_under_way(&self, name: &str) -> usize {
-        let queue = self.queues.get(name);
-        queue.map_or(0, |queue| queue.under_way.total())
+    pub(super) fn attempts_under_way(&self, queue: &DeliveryQueue) -> usize {
+        let state = self.queues.get(queue);
+        state.map_or(0, |state| state.under_way.total())
     }
 
     /// Returns the number of further attempts that a queue may begin now.
-    pub(super) fn free_slots(&self, name: &str) -> usize {
-        let queue = self.queues.get(name).copied().unwrap_or_default();
-        let account = self.accounts.get(account_id_of_queue(name));
+    pub(super) fn free_slots(&self, queue: &DeliveryQueue) -> usize {
+        let account = self.accounts.get(&queue.account);
+        let queue = self.queues.get(queue).copied().unwrap_or_default();
         let (all, own) = (
             self.under_way,
             account.map_or_else(AttemptCounts::default, |account| account.under_way),
@@ -115,13 +116,13 @@ impl ReceiverStates {
     }
 
     /// Returns the remaining pause of a queue, in milliseconds. 0 means that the queue does not pause.
-    pub(super) fn remaining_pause_ms(&self, name: &str, now_ms: i64) -> i64 {
-        let row = self.queues.get(name).map(|queue| queue.row);
+    pub(super) fn remaining_pause_ms(&self, queue: &DeliveryQueue, now_ms: i64) -> i64 {
+        let row = self.queues.get(queue).map(|state| state.row);
         let Some(own) = row.filter(|row| row.failures > 0) else {
             return 0;
         };
-        let account = self.accounts.get(account_id_of_queue(name));
-        let shared = account.filter(|_| !is_endpoint_queue(name));
+        let account = self.accounts.get(&queue.account);
+        let shared = account.filter(|_| queue.endpoint.is_none());
         let shared =
             shared.map_or(0, |account| account.row.remaining_pause_ms(self.pause_ms, now_ms));
         own.remaining_pause_ms(self.pause_ms, now_ms).max(shared)
@@ -142,27 +143,27 @@ impl ReceiverStates {
     }
 
     /// Records that an attempt begins.
-    pub(super) fn begin_attempt(&mut self, name: &str, now_ms: i64) -> QueueAttempt {
-        self.add_queue(name);
+    pub(super) fn begin_attempt(&mut self, queue: &DeliveryQueue, now_ms: i64) -> QueueAttempt {
+        self.add_queue(queue);
         self.begun = self.begun.saturating_add(1);
         let turn = self.begun;
-        self.update_queue(name, |queue| {
-            if queue.under_way.quick == 0 {
-                queue.alive_ms = now_ms;
+        self.update_queue(queue, |state| {
+            if state.under_way.quick == 0 {
+                state.alive_ms = now_ms;
             }
-            queue.add_attempt();
-            queue.turn = turn;
-            queue.row.begun_ms = now_ms;
+            state.add_attempt();
+            state.turn = turn;
+            state.row.begun_ms = now_ms;
         });
-        let queue = self.queues.get(name).copied().unwrap_or_default();
-        let is_failing = queue.row.failures > 0;
-        if let Some(account) = self.accounts.get_mut(account_id_of_queue(name))
-            && !is_endpoint_queue(name)
+        let state = self.queues.get(queue).copied().unwrap_or_default();
+        let is_failing = state.row.failures > 0;
+        if let Some(account) = self.accounts.get_mut(&queue.account)
+            && queue.endpoint.is_none()
             && (is_failing || account.row.failures < FAILURES_MAX)
         {
             account.row.begun_ms = now_ms;
         }
-        QueueAttempt { queue: name.to_owned(), speed: queue.speed }
+        QueueAttempt { queue: queue.clone(), speed: state.speed }
     }
 
     /// Records that an attempt has ended, after `latency_ms`.
@@ -173,25 +174,25 @@ impl ReceiverStates {
         latency_ms: i64,
         now_ms: i64,
     ) {
-        let name = &attempt.queue;
-        self.update_queue(name, |queue| {
-            queue.remove_attempt(attempt.speed);
-            queue.alive_ms = now_ms;
-            queue.set_speed(if latency_ms <= QUICK_MS_MAX {
+        let queue = &attempt.queue;
+        self.update_queue(queue, |state| {
+            state.remove_attempt(attempt.speed);
+            state.alive_ms = now_ms;
+            state.set_speed(if latency_ms <= QUICK_MS_MAX {
                 QueueSpeed::Quick
             } else {
                 QueueSpeed::Slow
             });
             let most = if latency_ms <= PROMPT_MS_MAX { PROMPT_SHARE_MAX } else { SHARE_MAX };
-            queue.share = match (is_success, queue.share) {
+            state.share = match (is_success, state.share) {
                 (true, share) if share >= SHARE_FIRST => share.saturating_mul(2).min(most),
                 (true, _) => SHARE_FIRST,
                 (false, _) => 1,
             };
-            queue.row.record_result(is_success);
+            state.row.record_result(is_success);
         });
-        if let Some(account) = self.accounts.get_mut(account_id_of_queue(name))
-            && !is_endpoint_queue(name)
+        if let Some(account) = self.accounts.get_mut(&queue.account)
+            && queue.endpoint.is_none()
         {
             account.row.record_result(is_success);
         }
@@ -203,8 +204,8 @@ impl ReceiverStates {
             // An earlier process could not deliver to this receiver. The latency is unknown, so the queue counts as
             // slow.
             if self.add_queue(&one.queue) {
-                self.update_queue(&one.queue, |queue| {
-                    (queue.speed, queue.share, queue.row.failures) = (QueueSpeed::Slow, 1, 1)
+                self.update_queue(&one.queue, |state| {
+                    (state.speed, state.share, state.row.failures) = (QueueSpeed::Slow, 1, 1)
                 });
             }
         }
@@ -219,76 +220,74 @@ impl ReceiverStates {
         if self.under_way.quick == 0 {
             return;
         }
-        let hangs = |queue: &QueueState| {
-            queue.speed == QueueSpeed::Quick
-                && queue.under_way.quick > 0
-                && now_ms.saturating_sub(queue.alive_ms) > QUICK_MS_MAX
+        let hangs = |state: &QueueState| {
+            state.speed == QueueSpeed::Quick
+                && state.under_way.quick > 0
+                && now_ms.saturating_sub(state.alive_ms) > QUICK_MS_MAX
         };
-        let hanging = self.queues.iter().filter(|(_, queue)| hangs(queue));
-        let hanging: Vec<String> = hanging.map(|(name, _)| name.clone()).collect();
-        for name in hanging {
-            self.update_queue(&name, |queue| queue.set_speed(QueueSpeed::Slow));
+        let hanging = self.queues.iter().filter(|(_, state)| hangs(state));
+        let hanging: Vec<DeliveryQueue> = hanging.map(|(queue, _)| queue.clone()).collect();
+        for queue in hanging {
+            self.update_queue(&queue, |state| state.set_speed(QueueSpeed::Slow));
         }
     }
 
     /// Removes idle queues until half of [`REMEMBERED_MAX`] is left, first from the account that has the most queues.
     /// Within an account, queues that are not quick are removed first, and the oldest before newer ones.
     fn evict_idle_queues(&mut self, waiting: &[WaitingQueue]) {
-        let waiting: HashSet<&str> = waiting.iter().map(|one| one.queue.as_str()).collect();
-        let is_idle = |(name, queue): &(&String, &QueueState)| {
-            queue.under_way.total() == 0 && !waiting.contains(name.as_str())
+        let waiting: HashSet<&DeliveryQueue> = waiting.iter().map(|one| &one.queue).collect();
+        let is_idle = |(queue, state): &(&DeliveryQueue, &QueueState)| {
+            state.under_way.total() == 0 && !waiting.contains(queue)
         };
-        let mut idle: Vec<(usize, bool, u64, String)> = self
+        let mut idle: Vec<(usize, bool, u64, DeliveryQueue)> = self
             .queues
             .iter()
             .filter(is_idle)
-            .map(|(name, queue)| {
-                let account = self.accounts.get(account_id_of_queue(name));
+            .map(|(queue, state)| {
+                let account = self.accounts.get(&queue.account);
                 let others = usize::MAX.saturating_sub(account.map_or(0, |account| account.queues));
-                let is_quick = queue.speed == QueueSpeed::Quick;
-                (others, is_quick, queue.turn, name.clone())
+                (others, state.speed == QueueSpeed::Quick, state.turn, queue.clone())
             })
             .collect();
         idle.sort_unstable();
         idle.truncate(idle.len().saturating_sub(REMEMBERED_MAX / 2));
-        for (_, _, _, name) in idle {
-            self.remove_queue(&name);
+        for (_, _, _, queue) in idle {
+            self.remove_queue(&queue);
         }
     }
 
     /// Adds a queue. Returns `true` if the queue was added, and `false` if it existed.
-    fn add_queue(&mut self, name: &str) -> bool {
-        if self.queues.contains_key(name) {
+    fn add_queue(&mut self, queue: &DeliveryQueue) -> bool {
+        if self.queues.contains_key(queue) {
             return false;
         }
-        self.queues.insert(name.to_owned(), QueueState::default());
-        let account = account_id_of_queue(name).to_owned();
-        let account = self.accounts.entry(account).or_default();
+        self.queues.insert(queue.clone(), QueueState::default());
+        let account = self.accounts.entry(queue.account).or_default();
         account.queues = account.queues.saturating_add(1);
         true
     }
 
     /// Removes an idle queue. If this was the account's last queue, removes the account.
-    fn remove_queue(&mut self, name: &str) {
-        self.queues.remove(name);
-        if let Some(account) = self.accounts.get_mut(account_id_of_queue(name)) {
+    fn remove_queue(&mut self, queue: &DeliveryQueue) {
+        self.queues.remove(queue);
+        if let Some(account) = self.accounts.get_mut(&queue.account) {
             account.queues = account.queues.saturating_sub(1);
             if account.queues == 0 {
-                self.accounts.remove(account_id_of_queue(name));
+                self.accounts.remove(&queue.account);
             }
         }
     }
 
     /// Changes a queue, and updates the attempt counts of its account and of all accounts.
-    fn update_queue(&mut self, name: &str, change: impl FnOnce(&mut QueueState)) {
-        let Some(queue) = self.queues.get_mut(name) else {
+    fn update_queue(&mut self, queue: &DeliveryQueue, change: impl FnOnce(&mut QueueState)) {
+        let Some(state) = self.queues.get_mut(queue) else {
             return;
         };
-        let before = *queue;
-        change(queue);
-        self.under_way.replace_in_total(before.under_way, queue.under_way);
-        if let Some(account) = self.accounts.get_mut(account_id_of_queue(name)) {
-            account.under_way.replace_in_total(before.under_way, queue.under_way);
+        let before = *state;
+        change(state);
+        self.under_way.replace_in_total(before.under_way, state.under_way);
+        if let Some(account) = self.accounts.get_mut(&queue.account) {
+            account.under_way.replace_in_total(before.under_way, state.under_way);
         }
     }
 }
@@ -298,17 +297,6 @@ impl ReceiverStates {
 /// fewer attempts under way than are free.
 fn free_slots_of_account(most: usize, used: usize, own: usize) -> usize {
     most.saturating_sub(used).saturating_sub(own)
-}
-
-/// Returns `true` if a queue belongs to an endpoint. In that case, the third word of the queue's name is the id of
-/// the endpoint.
-fn is_endpoint_queue(queue: &str) -> bool {
-    queue.split(' ').nth(2).is_some()
-}
-
-/// Returns the account id in the name of a queue, which is the second word.
-fn account_id_of_queue(queue: &str) -> &str {
-    queue.split(' ').nth(1).unwrap_or(queue)
 }
 
 #[cfg(test)]

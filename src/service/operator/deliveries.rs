@@ -19,7 +19,7 @@ use crate::domain::retry::DELIVERY_ATTEMPTS_MAX;
 use crate::domain::time::Time;
 use crate::service::audit_log;
 use crate::service::page::{self, Page};
-use crate::service::webhooks::{DeliveryAttempt, receiver_queue, request_body, request_headers};
+use crate::service::webhooks::{DeliveryAttempt, delivery_receiver, request_body, request_headers};
 use crate::service::{Error, Json, Scope, Service};
 use crate::store::delivery_pages::{
     self, Delivery, DeliveryPosition, ResendQuery, ResendableDelivery,
@@ -138,8 +138,7 @@ impl Service {
             let attempts = attempts.iter().map(|(number, attempt)| {
                 let signed = attempt.signed.as_ref();
                 let signed = signed.filter(|signed| signed.format == format);
-                let sent =
-                    signed.map(|signed| request_headers(&delivery.event, &signed.signatures));
+                let sent = signed.map(|signed| request_headers(&delivery.event, signed));
                 AttemptDetailView {
                     base: attempt_view(*number, attempt),
                     headers: OmittedIfNone(sent.map(|sent| sent.into_iter().collect())),
@@ -271,11 +270,11 @@ fn restart_delivery(
     again: &ResendableDelivery,
     now: Time,
 ) -> Result<(), Error> {
-    let queue = receiver_queue(&again.url, account, again.endpoint.as_deref());
+    let receiver = delivery_receiver(&again.url, account, again.endpoint);
     for mode in Mode::ALL {
         tx.note_resource_change(Some(account), *mode, ResourceKind::Deliveries);
     }
-    Ok(delivery_pages::resend(tx, &again.id, &again.url, &queue, now)?)
+    Ok(delivery_pages::resend(tx, &again.id, &again.url, &receiver, now)?)
 }
 
 /// Refuses a delivery that cannot be sent again.

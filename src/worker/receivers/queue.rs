@@ -1,10 +1,11 @@
 //! The state of one queue of webhooks, and its attempts under way.
 
 use super::FAILURES_MAX;
+use crate::service::webhooks::DeliveryQueue;
 
 /// An attempt that has begun and has not ended.
 pub(in crate::worker) struct QueueAttempt {
-    pub(super) queue: String,
+    pub(super) queue: DeliveryQueue,
     /// Speed of the queue when the attempt began.
     pub(super) speed: QueueSpeed,
 }

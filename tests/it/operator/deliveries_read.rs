@@ -53,7 +53,7 @@ fn delivery_shows_the_sent_body_and_headers() {
         assert_eq!([signatures(0), signatures(1)], [1, 2]);
         // An attempt without a request shows no signature.
         let file = Connection::open(interface.shop.file()).unwrap();
-        let unsent = "update attempts set status = null, error = 'address not allowed', signatures = null, format = null";
+        let unsent = "update attempts set status = null, error = 'address not allowed', format = null, signed_at = null, service_signature = null, standard_signature = null";
         file.execute(unsent, []).unwrap();
         let read = interface.get(&format!("deliveries/{id}"));
         assert_eq!(read["attempts"][0].get("headers"), None);
@@ -133,9 +133,9 @@ fn delivery_shows_its_newest_attempts_and_resends_are_limited() {
     // Inserts attempts with the numbers 2 to `until`, each with a different response of 4 KiB.
     let tried = |until: u32| {
         interface.shop.execute_sql(&format!(
-            "insert into attempts (delivery, number, at, status, latency_ms, signatures, format, answer)
+            "insert into attempts (delivery, number, at, status, latency_ms, format, signed_at, service_signature, standard_signature, answer)
                with recursive n (n) as (select 2 union all select n + 1 from n where n < {until})
-               select d.seq, n, e.created_at, 200, 1, 't=0,v1=0 v1,0', 'event', n || char(10) || replace(hex(zeroblob(2046)), '0', 'x')
+               select d.seq, n, e.created_at, 200, 1, 'event', 0, 't=0,v1=0', 'v1,0', n || char(10) || replace(hex(zeroblob(2046)), '0', 'x')
                from deliveries d join event_rows e on e.seq = d.event, n where true on conflict do nothing;
              update deliveries set made_before = {until} - attempts"
         ));

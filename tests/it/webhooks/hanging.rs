@@ -99,11 +99,11 @@ fn queues_beyond_one_worker_step_are_processed() {
            select n.event, printf('evt_%016x%08x%08x', 0, 0x80000000 | n.event, 0), account, mode, type, object_id, created_at, content
            from n, (select * from event_rows where seq = 1);
          insert into webhook_urls (url) values ('http://{refusing}/');
-         insert into webhook_queues (name) select printf('https://shop%d.example 1', n) from n;
+         insert into webhook_queues (account, origin) select 1, printf('https://shop%d.example', n) from n;
          insert into deliveries (id, event, url, queue, state, attempts, next_attempt_at)
            select printf('%032x', n), n.event, u.seq, q.seq, 'pending', 0, (select clock_frozen_at from file) + 3600000
-           from n join webhook_urls u on u.url = 'http://{refusing}/'
-             join webhook_queues q on q.name = printf('https://shop%d.example 1', n);"
+           from n cross join webhook_urls u on u.url = 'http://{refusing}/'
+             cross join webhook_queues q on q.account = 1 and q.origin = printf('https://shop%d.example', n);"
     ));
     // The queue of this URL is older than the inserted queues.
     for told in 2..10 {

@@ -1,9 +1,10 @@
 //! Tests of how long a delivery waits while a thousand other origins hang. The tests simulate the worker's loop.
 
 use super::super::{QueueAttempt, ReceiverStates};
-use super::{HANGING_MS, WaitingQueue, queue_names};
+use super::{HANGING_MS, WaitingQueue, endpoint_queue, queue, queues_of};
 use crate::domain::retry::next_attempt;
 use crate::domain::time::Time;
+use crate::service::webhooks::DeliveryQueue;
 use std::collections::{BTreeMap, HashMap};
 
 /// Time between two steps, in milliseconds. In this simulation, attempts end and deliveries fall due only at whole
@@ -14,14 +15,14 @@ const STEP_MS: i64 = 1_000;
 struct DeliverySimulation {
     receivers: ReceiverStates,
     /// Due time and number of past attempts of each delivery, by queue.
-    due: HashMap<String, Vec<(i64, u32)>>,
+    due: HashMap<DeliveryQueue, Vec<(i64, u32)>>,
     /// Attempts under way, by their end time. Each entry has the attempt, its start time, the number of attempts so
     /// far, and the latency.
     ends: BTreeMap<i64, Vec<(QueueAttempt, i64, u32, i64)>>,
     /// Latency of each queue whose receiver answers, in milliseconds. All other queues hang.
-    quick: HashMap<String, i64>,
+    quick: HashMap<DeliveryQueue, i64>,
     /// Time at which the first attempt of each queue began, in milliseconds.
-    began: HashMap<String, i64>,
+    began: HashMap<DeliveryQueue, i64>,
 }
 
 impl DeliverySimulation {
@@ -35,8 +36,8 @@ impl DeliverySimulation {
         }
     }
 
-    fn add_delivery(&mut self, queue: &str, now_ms: i64) {
-        let due = self.due.entry(queue.to_owned()).or_default();
+    fn add_delivery(&mut self, queue: &DeliveryQueue, now_ms: i64) {
+        let due = self.due.entry(queue.clone()).or_default();
         due.push((now_ms, 0));
     }
 
@@ -86,8 +87,8 @@ impl DeliverySimulation {
 
     /// Adds a delivery at `now_ms` and runs until its attempt begins. Returns how long the delivery has waited, in
     /// milliseconds.
-    fn measure_wait_ms(&mut self, queue: &str, latency_ms: i64, now_ms: i64) -> i64 {
-        self.quick.insert(queue.to_owned(), latency_ms);
+    fn measure_wait_ms(&mut self, queue: &DeliveryQueue, latency_ms: i64, now_ms: i64) -> i64 {
+        self.quick.insert(queue.clone(), latency_ms);
         self.began.remove(queue);
         self.add_delivery(queue, now_ms);
         let mut at_ms = now_ms;
@@ -116,25 +117,25 @@ fn delivery_wait_is_bounded_while_a_thousand_origins_hang() {
         (20, 45_000),
     ] {
         let mut replay = DeliverySimulation::new();
-        for known in ["https://quick 1", "https://quick 2"] {
-            assert_eq!(replay.measure_wait_ms(known, 100, 0), 0);
+        for known in [queue("https://quick", "1"), queue("https://quick", "2")] {
+            assert_eq!(replay.measure_wait_ms(&known, 100, 0), 0);
             replay.run_step(100);
         }
         let begun_ms = 1_000;
-        for name in queue_names("hanging", 1_000, "1") {
-            (0..deliveries).for_each(|_| replay.add_delivery(&name, begun_ms));
+        for queue in queues_of("hanging", 1_000, "1") {
+            (0..deliveries).for_each(|_| replay.add_delivery(&queue, begun_ms));
         }
         (0..=after_ms).step_by(1_000).for_each(|passed_ms| replay.run_step(begun_ms + passed_ms));
         let now_ms = begun_ms + after_ms;
         let mut waits = Vec::new();
         for (queue, most_ms) in [
-            ("https://quick 1", 1_000),
-            ("https://quick 2", 1_000),
-            ("https://new 2", 1_000),
-            ("https://new 2 endpoint", 1_000),
-            ("https://new 1", 45_000),
+            (queue("https://quick", "1"), 1_000),
+            (queue("https://quick", "2"), 1_000),
+            (queue("https://new", "2"), 1_000),
+            (endpoint_queue("https://new", "2", "endpoint"), 1_000),
+            (queue("https://new", "1"), 45_000),
         ] {
-            let wait_ms = replay.measure_wait_ms(queue, 100, now_ms);
+            let wait_ms = replay.measure_wait_ms(&queue, 100, now_ms);
             waits.push((queue, wait_ms));
             assert!(wait_ms <= most_ms, "{deliveries}, {after_ms}: {waits:?}");
         }
