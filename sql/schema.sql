@@ -212,6 +212,17 @@ create table audit_log (
 create index audit_log_of_account on audit_log (account, seq);
 create index audit_log_with_states on audit_log (seq) where states is not null;
 
+-- Last rows of the hash chains of a restored copy and of the file that it replaced.
+create table restored_logs (
+  -- the entry about the restore
+  entry        integer not null references audit_log (seq),
+  log          text    not null check (log in ('ledger', 'audit_log')),
+  copy_seq     integer not null check (copy_seq >= 0),
+  -- null if the replaced file could not be read
+  replaced_seq integer check (replaced_seq >= 0),
+  primary key (entry, log)
+) strict, without rowid;
+
 
 -- Wallets and addresses
 
@@ -610,6 +621,8 @@ create table invoices (
   expires_at      integer not null check (expires_at > created_at),
   confirmed_at    integer,
   cancelled_at    integer,
+  -- newest time at which a person took back a payment that was assigned to it
+  assignment_undone_at integer,
   check ((asset is null) = (rate is null) and (asset is null) = (amount_expected is null)
     and (asset is null) = (deposit_address is null) and (asset is null) = (picked_quote is null)),
   check ((status in ('confirmed', 'overpaid')) = (confirmed_at is not null)),
@@ -826,6 +839,9 @@ create table transfers (
   approved_at      integer,
   -- first time in processing
   handed_over_at   integer,
+  -- who began to send it last, and when: a user's email, or the name of another actor
+  started_by       text    check (started_by <> ''),
+  started_at       integer check ((started_at is null) = (started_by is null)),
   finalized_at     integer,
   check ((kind = 'refund') = (invoice is not null)),
   check (kind <> 'payout' or mode = 'live'),
@@ -835,6 +851,7 @@ create table transfers (
   check (status not in ('requested', 'rejected') or approved_at is null),
   check (status not in ('approved', 'processing', 'paid', 'failed') or approved_at is not null),
   check (status not in ('processing', 'paid') or handed_over_at is not null),
+  check ((handed_over_at is null) = (started_at is null)),
   check ((status in ('paid', 'failed', 'rejected', 'cancelled')) = (finalized_at is not null)),
   check (status <> 'paid' or txid is not null or settled_by is 'person'),
   check ((settled_by is not null) = (status = 'paid')),

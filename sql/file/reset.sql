@@ -38,6 +38,7 @@ delete from payment_link_pictures;
 delete from payment_links;
 delete from servers;
 delete from reseller_tokens;
+delete from restored_logs;
 delete from audit_log;
 delete from sessions;
 delete from recovery_codes;

@@ -237,8 +237,9 @@ impl Service {
         let mut running = transfer.clone();
         running.sending = Some(SendingState::Running);
         running.sending_progress.sending_reason = None;
-        transfers::update(tx, &running, transfer.status)?;
         let (actor, detail) = (StepActor::Command.actor_name(), json!({ "again": true }));
+        transfers::mark_started(tx, transfer.seq, actor, now)?;
+        transfers::update(tx, &running, transfer.status)?;
         write_audit_entry(tx, now, actor, TransferAction::Process.as_str(), &running, &detail)?;
         self.settle_destination_of(tx, now, &running)
     }

@@ -34,7 +34,7 @@ use crate::domain::money::Cents;
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
 use crate::domain::transfer::request::TransferStepRequest;
-use crate::domain::transfer::step::TransferStep;
+use crate::domain::transfer::step::{TransferAction, TransferStep};
 use crate::domain::transfer::{Transfer, TransferKind, TransferStatus};
 use crate::domain::{id, render};
 use crate::store::booking::{Booking, BookingSource};
@@ -116,6 +116,9 @@ impl Service {
     ) -> Result<Transfer, Error> {
         let (action, insisted_on) = (step.action(), step.accepted_fields());
         let mut after = transfer.after_step(step, now)?;
+        if action == TransferAction::Process {
+            transfers::mark_started(tx, after.seq, by.actor_name(), now)?;
+        }
         if after.status == TransferStatus::Approved && transfer.status != after.status {
             self.watch_destination(tx, &mut after)?;
         }

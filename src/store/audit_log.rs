@@ -56,20 +56,10 @@ rows! {
 }
 
 values! {
-    /// Returns the time and the detail of every entry with this action, oldest first.
-    pub fn of_action(db, action: &str) -> Vec<(at: Time, detail: String)> =
-        "select at, detail from audit_log where action = :action order by seq";
-
-    /// Returns `true` if a person assigned a payment to an invoice, and the assignment was undone.
-    pub fn was_assignment_undone(db, account: i64, invoice: &str) -> (found: bool) =
-        "select exists (select 1 from audit_log \
-            where account = :account and action = 'unmatched_payment.undo' \
-            and json_extract(detail, '$.from.invoice') = :invoice) as found";
-
-    /// Returns the actor and the time of the newest entry with this action on an object of an account.
-    pub fn last_action(db, account: i64, object_id: &str, action: &str) -> Option<(actor: String, at: Time)> =
-        "select actor, at from audit_log \
-            where account = :account and object_id = :object_id and action = :action order by seq desc limit 1";
+    /// Returns `true` if a person took back a payment that was assigned to an invoice, by the invoice and the audit log.
+    pub fn was_assignment_undone(db, invoice: i64) -> (found: bool) =
+        "select exists (select 1 from invoices i join audit_log l on l.account = i.account \
+            where i.seq = :invoice and l.at = i.assignment_undone_at and l.action = 'unmatched_payment.undo') as found";
 }
 
 commands! {
@@ -92,18 +82,19 @@ pub fn page(
 /// Inserts an entry with the hashes of the values that the transaction has changed.
 pub fn insert(tx: &Tx<'_>, entry: &NewAuditEntry<'_>, now: Time) -> Result<(), StoreError> {
     let states = tx.take_hashes()?;
-    tx.run_on_conn(|conn| insert_on_conn(conn, entry, states.as_deref(), now))
+    tx.run_on_conn(|conn| insert_on_conn(conn, entry, states.as_deref(), now)).map(drop)
 }
 
+/// Inserts an entry and returns its `seq`.
 pub(super) fn insert_on_conn(
     conn: &Connection,
     entry: &NewAuditEntry<'_>,
     states: Option<&str>,
     now: Time,
-) -> rusqlite::Result<()> {
+) -> rusqlite::Result<i64> {
     let params = named_params! {
         ":at": now, ":actor": entry.actor, ":action": entry.action, ":account": entry.account,
         ":object_id": entry.object_id, ":detail": entry.detail, ":states": states,
     };
-    append(conn, ChainedLog::AuditLog, &INSERT, params).map(drop)
+    append(conn, ChainedLog::AuditLog, &INSERT, params)
 }

@@ -93,6 +93,10 @@ commands! {
             picked_quote: invoice.picked_quote, refunded: invoice.refunded, confirmed_at: invoice.confirmed_at,
             cancelled_at: invoice.cancelled_at, waits_for: invoice.waits_for,
         };
+
+    /// Records that a person took back a payment that was assigned to an invoice.
+    pub fn mark_assignment_undone(tx, seq: i64, at: Time) =
+        "update invoices set assignment_undone_at = :at where seq = :seq";
 }
 
 /// Parses the JSON text of a column.

@@ -74,6 +74,7 @@ pub mod receipts;
 pub mod recovery_codes;
 pub mod rescans;
 pub mod reseller_tokens;
+pub mod restored_logs;
 pub mod room;
 mod row;
 pub mod sales_by_hour;

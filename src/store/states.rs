@@ -1,5 +1,5 @@
 //! Hashes of values whose changes are recorded in the audit log: accounts, keys, users, wallets, pools, payout
-//! addresses and settings.
+//! addresses, settings, and the terms of payouts and refunds.
 //!
 //! Invariant: a transaction that changes such a value adds the new hash to the audit log. The hash does not cover
 //! fields that change by normal use. These are the last use of a key, the next index of a wallet and the owner of an
@@ -62,7 +62,7 @@ pub(super) fn insert_hash_entry(
 ) -> rusqlite::Result<()> {
     let entry = NewAuditEntry { actor, action: NOTE, account: None, object_id: None, detail: "{}" };
     let at = NEWEST.first_on_conn(conn, &[])?.unwrap_or(Time(0));
-    audit_log::insert_on_conn(conn, &entry, Some(states), at)
+    audit_log::insert_on_conn(conn, &entry, Some(states), at).map(drop)
 }
 
 /// Converts hashes to the JSON that an audit log entry stores.

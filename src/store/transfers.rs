@@ -1,6 +1,7 @@
 //! The table `transfers`: payouts and refunds.
 
 use super::statement::{commands, require_one, rows, values};
+use super::states::ValueKind;
 use super::{PageBounds, Reader, StoreError, Tx, chains};
 use crate::domain::asset::Chain;
 use crate::domain::asset::Mode;
@@ -219,7 +220,18 @@ commands! {
         };
 }
 
+values! {
+    /// Returns who began to send a transfer last, and when.
+    pub fn sending_start(db, seq: i64) -> Option<(by: String, at: Time)> =
+        "select started_by as by, started_at as at from transfers where seq = :seq and started_by is not null";
+}
+
 commands! {
+    /// Records who begins to send a transfer, before its status or its state is saved.
+    pub fn mark_started(tx, seq: i64, by: &str, at: Time) =
+        "update transfers set started_by = :by, started_at = :at, handed_over_at = ifnull(handed_over_at, :at) \
+            where seq = :seq";
+
     /// Marks a transfer as frozen: nothing that happens at its destination changes it any more.
     pub fn freeze(tx, seq: i64) = "update transfers set is_frozen = 1 where seq = :seq";
 }
@@ -227,7 +239,9 @@ commands! {
 /// Inserts a requested transfer and returns its `seq`.
 pub fn insert(tx: &Tx<'_>, transfer: &Transfer) -> Result<i64, StoreError> {
     tx.note_resource_change(Some(transfer.account), transfer.mode, ResourceKind::Transfers);
-    insert_row(tx, transfer)
+    let seq = insert_row(tx, transfer)?;
+    tx.note_value_change(ValueKind::Transfer, seq);
+    Ok(seq)
 }
 
 /// Saves the fields of a transfer that can change.
@@ -241,7 +255,12 @@ pub fn update(tx: &Tx<'_>, transfer: &Transfer, before: TransferStatus) -> Resul
     }
     require_one(update_row(tx, transfer, before)?, || {
         format!("{} {} is not {before} any more", transfer.kind, transfer.id)
-    })
+    })?;
+    // What is hashed changes only together with the status.
+    if transfer.status != before {
+        tx.note_value_change(ValueKind::Transfer, transfer.seq);
+    }
+    Ok(())
 }
 
 /// A query for payouts or refunds.

@@ -3,7 +3,7 @@
 
 use super::{AuditFinding, Error};
 use crate::domain::history::{ChainedLog, HashLink, LogHead, VERSION};
-use crate::store::{Reader, audit_log, history};
+use crate::store::{Reader, history, restored_logs};
 use serde_json::Value;
 
 /// Action of the audit log row that a restore writes.
@@ -84,19 +84,15 @@ impl LogVerifier {
 /// Returns the finding for a recorded head that is missing from its log. The finding names the restore that may have
 /// removed the head.
 fn missing_head_finding(db: &Reader<'_>, head: &LogHead) -> Result<AuditFinding, Error> {
-    let mut restored = None;
-    for (at, detail) in audit_log::of_action(db, RESTORE_ACTION)? {
-        let detail: Value = serde_json::from_str(&detail)?;
-        let seq = |of: &str| Some(head_from_detail(&detail, of, head.log)?.seq);
-        let is_behind_copy = seq("copy").is_some_and(|copy| copy < head.seq);
+    let restores = restored_logs::of_log(db, head.log)?;
+    let restored = restores.iter().find(|restored| {
         // If the replaced file could not be read, its head is unknown. Any head may then have been in this file.
-        let was_replaced = seq("replaced").is_none_or(|replaced| head.seq <= replaced);
-        if restored.is_none() && is_behind_copy && was_replaced {
-            restored = Some(at);
-        }
-    }
+        restored.copy_seq < head.seq && restored.replaced_seq.is_none_or(|last| head.seq <= last)
+    });
     let is = match restored {
-        Some(at) => format!("of a file that was restored from an older copy on {at}"),
+        Some(restored) => {
+            format!("of a file that was restored from an older copy on {}", restored.at)
+        }
         None => "not part of this history".to_owned(),
     };
     Ok(AuditFinding {
@@ -105,14 +101,6 @@ fn missing_head_finding(db: &Reader<'_>, head: &LogHead) -> Result<AuditFinding,
         is,
         should: format!("the link of row {} of {}", head.seq, head.log),
     })
-}
-
-/// Returns the head of a log from the detail of a restore's audit log row. `of` selects the file: `copy` or
-/// `replaced`.
-fn head_from_detail(detail: &Value, of: &str, log: ChainedLog) -> Option<LogHead> {
-    let heads = detail.get(of)?.as_array()?;
-    let mut heads = heads.iter().filter_map(|head| head.as_str()?.parse::<LogHead>().ok());
-    heads.find(|head| head.log == log)
 }
 
 /// Returns the detail for the audit log row of a restore: the log heads of the copy and of the replaced file.

@@ -126,7 +126,7 @@ pub(super) fn check_invoice(
     };
     // After a person undoes an assignment, the event may contain a payment and a quote that are no longer stored.
     if let Some(should) = problem
-        && !audit_log::was_assignment_undone(db, invoice.account, &invoice.id)?
+        && !audit_log::was_assignment_undone(db, invoice.seq)?
     {
         report(AuditFinding {
             rule: 4,

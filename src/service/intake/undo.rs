@@ -11,7 +11,7 @@ use crate::domain::unmatched::{UnmatchedPayment, UnmatchedResolution};
 use crate::service::audit_log;
 use crate::service::settle::SettleCause;
 use crate::service::{Error, Json, Service};
-use crate::store::{Tx, deposits, payments, quotes, unmatched_payments};
+use crate::store::{Tx, deposits, invoices, payments, quotes, unmatched_payments};
 use serde_json::{Value, json};
 
 impl Service {
@@ -65,6 +65,7 @@ impl Service {
                 quotes::remove_unused(tx, payment.quote)?;
                 let detail = json!({ "invoice": invoice.id, "payment": payment.id });
                 let account = invoice.account;
+                invoices::mark_assignment_undone(tx, invoice.seq, now)?;
                 self.settle_invoice(tx, now, invoice, SettleCause::Other)?;
                 Ok((Some(account), detail))
             }

@@ -15,11 +15,9 @@ use crate::domain::transfer::sender::SenderConditions;
 use crate::domain::transfer::step::TransferAction;
 use crate::domain::transfer::{Transfer, TransferKind, TransferStatus};
 use crate::service::page::{self, Page, none_if_not_found};
-use crate::service::transfers::{
-    StepActor, audit_action_name, find, hold_of_transfer, owned_transfer,
-};
+use crate::service::transfers::{StepActor, find, hold_of_transfer, owned_transfer};
 use crate::service::{Error, Json, Member, Scope, Service};
-use crate::store::{PageBounds, Reader, audit_log, transfers};
+use crate::store::{PageBounds, Reader, transfers};
 use std::sync::Arc;
 
 /// Query for a page of payouts or refunds.
@@ -84,9 +82,7 @@ fn sending_start(db: &Reader<'_>, transfer: &Transfer) -> Result<Option<(String,
     if transfer.status != TransferStatus::Processing {
         return Ok(None);
     }
-    let action = audit_action_name(transfer.kind, TransferAction::Process.as_str());
-    let found = audit_log::last_action(db, transfer.account, &transfer.id, &action)?;
-    Ok(found)
+    Ok(transfers::sending_start(db, transfer.seq)?)
 }
 
 impl Service {

@@ -3,8 +3,8 @@
 use crate::domain::asset::Asset;
 use crate::domain::money::coin::{Rate, Units};
 use crate::domain::money::{Cents, Currency};
+use crate::domain::transfer::TransferKind;
 use crate::domain::transfer::terms::TransferTerms;
-use crate::domain::transfer::{SettledBy, TransferKind};
 use crate::store::statement::rows;
 
 /// A payout or refund with its newest audit log entries.
@@ -21,34 +21,26 @@ pub struct AuditedTransfer {
     pub amount: Cents,
     /// Coin that is sent.
     pub asset: &'static Asset,
-    /// Destination address.
-    pub to_address: String,
     /// Rate, fee and amount that were fixed at the approval; `None` before the approval.
     pub terms: Option<TransferTerms>,
     /// Number of audit log entries that record the request of the transfer.
     pub requests: i64,
-    /// Newest audit log entry that records the request of the transfer: action, account and details.
-    pub request: Option<(String, Option<i64>, String)>,
-    /// Details of the newest audit log entry that records the approval of the transfer.
-    pub approval: Option<String>,
-    /// Reason why the transfer counts as paid.
-    pub settled_by: Option<SettledBy>,
-    /// Details of the newest audit log entry that marks the transfer as paid.
-    pub payment: Option<String>,
+    /// Newest audit log entry that records the request of the transfer: action and account.
+    pub request: Option<(String, Option<i64>)>,
+    /// Whether an audit log entry records the approval of the transfer.
+    pub is_approved: bool,
 }
 
 rows! {
     fn read(
-        id, kind, account, currency, amount, asset, to_address, rate: Option<Rate>, network_fee: Option<Units>,
-        amount_crypto: Option<Units>, requests, request_action: Option<String>, request_account,
-        request: Option<String>, approval, settled_by, payment,
+        id, kind, account, currency, amount, asset, rate: Option<Rate>, network_fee: Option<Units>,
+        amount_crypto: Option<Units>, requests, request_action: Option<String>, request_account, is_approved,
     ) -> AuditedTransfer {
         let terms = rate.zip(network_fee.zip(amount_crypto));
         let terms = terms.map(|(rate, (network_fee, amount_crypto))| TransferTerms { rate, network_fee, amount_crypto });
-        let request = request_action.zip(request).map(|(action, detail)| (action, request_account, detail));
+        let request = request_action.map(|action| (action, request_account));
         Ok(AuditedTransfer {
-            id, kind, account, currency, amount, asset, to_address, terms, requests, request, approval,
-            settled_by, payment,
+            id, kind, account, currency, amount, asset, terms, requests, request, is_approved,
         })
     }
 

@@ -8,7 +8,7 @@ use crate::store::connection::configure;
 use crate::store::foreign_log::find_foreign_log;
 use crate::store::lock::Lock;
 use crate::store::open::open_unshared;
-use crate::store::{StoreError, history, states};
+use crate::store::{StoreError, history, restored_logs, states};
 use rusqlite::{Connection, OpenFlags};
 
 impl BackupCopy {
@@ -33,15 +33,22 @@ impl BackupCopy {
         Ok(found.unwrap_or_default())
     }
 
-    /// Adds an entry to the audit log of the copy, with hashes of the values that the restore has changed.
+    /// Adds the entry about the restore to the audit log of the copy, with hashes of the values that the restore has
+    /// changed. Also stores how far the logs of the copy and of the replaced file went.
     ///
     /// # Errors
     /// [`StoreError`] if the copy cannot be written.
-    pub fn add_audit_entry(&self, entry: &NewAuditEntry<'_>, now: Time) -> Result<(), StoreError> {
+    pub fn add_audit_entry(
+        &self,
+        entry: &NewAuditEntry<'_>,
+        (of_copy, replaced): (&[LogHead], &[LogHead]),
+        now: Time,
+    ) -> Result<(), StoreError> {
         let mut conn = open_unshared(&self.temporary)?;
         let tx = conn.transaction()?;
         let states = states::hashes_after_restore(&tx)?;
-        audit_log::insert_on_conn(&tx, entry, Some(&states), now)?;
+        let entry = audit_log::insert_on_conn(&tx, entry, Some(&states), now)?;
+        restored_logs::insert_on_conn(&tx, entry, of_copy, replaced)?;
         tx.commit()?;
         Ok(conn.close().map_err(|(_, error)| error)?)
     }

@@ -28,6 +28,8 @@ pub enum ValueKind {
     Confirmations,
     /// Network fee of a coin.
     NetworkFee,
+    /// What a payout or refund sends, where, and why it counts as paid.
+    Transfer,
 }
 
 /// Key of a value in its table.
@@ -60,6 +62,7 @@ impl ValueKind {
         ValueKind::CoinOff,
         ValueKind::Confirmations,
         ValueKind::NetworkFee,
+        ValueKind::Transfer,
     ];
 
     const fn query(self) -> Query<ValueState> {
@@ -73,6 +76,7 @@ impl ValueKind {
             ValueKind::CoinOff => COINS_OFF,
             ValueKind::Confirmations => CONFIRMATIONS,
             ValueKind::NetworkFee => NETWORK_FEES,
+            ValueKind::Transfer => TRANSFERS,
         }
     }
 
@@ -83,7 +87,8 @@ impl ValueKind {
             | ValueKind::User
             | ValueKind::Wallet
             | ValueKind::PayoutAddress
-            | ValueKind::Maintenance => (ValueKey::Number(0), ValueKey::Number(i64::MAX)),
+            | ValueKind::Maintenance
+            | ValueKind::Transfer => (ValueKey::Number(0), ValueKey::Number(i64::MAX)),
             ValueKind::Key
             | ValueKind::CoinOff
             | ValueKind::Confirmations
@@ -172,6 +177,12 @@ hashed! {
 hashed! {
     NETWORK_FEES = read_network_fee("'network_fee ' || asset", fee)
         "from network_fees where asset between :first and :last order by asset"
+}
+hashed! {
+    TRANSFERS = read_transfer(
+        "kind || ' ' || id", account, mode, invoice, currency, amount, asset, to_address, rate, network_fee,
+        amount_crypto, approved_at, settled_by, settled_reason, requested_at,
+    ) "from transfers where seq between :first and :last order by seq"
 }
 
 values! {

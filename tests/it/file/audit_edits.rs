@@ -36,13 +36,13 @@ fn edited_amount_of_an_approved_transfer_is_found() {
 fn edited_amount_and_rate_of_an_approved_transfer_are_found() {
     // The edit pays 25.00 EUR at 1.50 EUR per SOL, instead of 150 EUR per SOL.
     let edit = "update transfers set amount_crypto = '16666661666', rate = '1.5' where status = 'failed' and kind = 'payout'";
-    assert_edit_found(edit, "rule 8: payout ", "by its approval in the audit log");
+    assert_edit_found(edit, "rule 10: payout ", "by the newest row of the audit log about it");
 }
 
 #[test]
 fn edited_destination_of_an_approved_transfer_is_found() {
     let edit = "update transfers set to_address = '11111111111111111111111111111112' where kind = 'payout'";
-    assert_edit_found(edit, "rule 8: payout ", "by its request in the audit log");
+    assert_edit_found(edit, "rule 10: payout ", "by the newest row of the audit log about it");
 }
 
 #[test]
@@ -56,7 +56,27 @@ fn destination_edited_in_paid_transfer_and_audit_rows_is_found() {
 fn edited_settlement_of_a_paid_transfer_is_found() {
     let edit =
         "update transfers set settled_by = 'person', settled_reason = 'fine' where status = 'paid'";
-    assert_edit_found(edit, "rule 8: refund ", "by its payment in the audit log");
+    assert_edit_found(edit, "rule 10: refund ", "by the newest row of the audit log about it");
+}
+
+#[test]
+fn payout_without_an_approval_in_the_audit_log_is_found() {
+    let edit = "delete from audit_log where action = 'payout.approve'";
+    assert_edit_found(edit, "rule 8: payout ", "approved by an entry of the audit log");
+}
+
+#[test]
+fn payout_that_the_audit_log_requests_for_another_account_is_found() {
+    let edit = "update audit_log set account = 7777 where action = 'payout.request'";
+    assert_edit_found(edit, "rule 8: payout ", "payout.request of account number Some(7777)");
+}
+
+#[test]
+fn undone_assignment_without_an_entry_of_the_audit_log_excuses_no_event() {
+    let edit = "update invoices set assignment_undone_at = 5;
+        update event_rows set content = json_set(content, '$.amountReceived', '0.0099')
+          where type = 'invoice.confirmed' and mode = 'test'";
+    assert_edit_found(edit, "rule 4: invoice ", "the sum of payments that came to it");
 }
 
 #[test]

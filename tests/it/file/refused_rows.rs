@@ -5,8 +5,8 @@ use rusqlite::Connection;
 /// Content of a new database file.
 const TEMPLATE: &[u8] = include_bytes!("../../../sql/template.db");
 
-/// Statements that insert one account, two invoices and a requested payout. The first invoice has a quote and a
-/// payment with its ledger entries.
+/// Statements that insert one account, two invoices, a requested payout and a delivered webhook. The first invoice has a
+/// quote and a payment with its ledger entries.
 const ROWS: &str = "
 insert into accounts (seq, id, name, status, fee_bps, settlement_enabled, customers_enabled, server_quota, payout_asset,
     payout_min, payout_daily_max, invoice_max, under_bps, over_bps, rate_spread_bps, ttl_seconds, checkout_lang,
@@ -42,6 +42,17 @@ insert into transfer_reviews (seq, id, transfer, kind, txid, opened_at, problem)
 insert into ledger (link, seq, id, account, mode, currency, amount, kind, ref_type, ref_id, transfer, created_at)
   values (zeroblob(33), 3, 'o', 1, 'live', 'EUR', -100, 'payout', 'payout', 't', 1, 0);
 insert into balances values (1, 'test', 'EUR', 0, 100, 0, 0, 0, -100, 0);
+insert into event_rows (seq, id, account, mode, type, object_id, created_at, content)
+  values (1, 'evt_00000000000000008000000100000000', 1, 'test', 'invoice.created', 'i', 0, '{}');
+insert into endpoints (seq, id, account, url, secret, format, enabled, created_at)
+  values (1, 'e', 1, 'https://a/b', 's', 'event', 1, 0);
+insert into webhook_urls (seq, url) values (1, 'https://a/b');
+insert into webhook_queues (seq, account, origin, endpoint) values (1, 1, 'https://a', null), (2, 1, 'https://a', 1);
+insert into deliveries (seq, id, event, endpoint, url, queue, state, attempts) values (1, 'd', 1, 1, 1, 2, 'delivered', 1);
+insert into attempts (delivery, number, at, status, latency_ms, format, signed_at, service_signature, standard_signature)
+  values (1, 1, 0, 200, 0, 'event', 5, 't=5,v1=a', 'v1,b');
+insert into audit_log (seq, link, at, actor, action, detail) values (1, zeroblob(33), 0, 'a', 'file.restore', '{}');
+insert into restored_logs values (1, 'ledger', 5, null);
 insert into users (seq, id, email, password_hash, role, created_at) values (1, 'u', 'a@b', '$argon2id$', 'operator', 0);
 ";
 
@@ -68,7 +79,27 @@ pub fn file_with_rows(name: &str) -> Connection {
 }
 
 /// Statements, each with the kind of the constraint that rejects it.
-const REFUSED: [(&str, &str); 98] = [
+const REFUSED: [(&str, &str); 114] = [
+    // A receiver has one queue.
+    ("insert into webhook_queues (account, origin) values (1, 'https://a')", "UNIQUE"),
+    ("insert into webhook_queues (account, origin, endpoint) values (1, 'https://a', 1)", "UNIQUE"),
+    ("insert into webhook_queues (account, origin) values (1, '')", "CHECK"),
+    ("insert into webhook_queues (account, origin) values (2, 'https://a')", "FOREIGN KEY"),
+    ("insert into webhook_queues (account, origin, endpoint) values (1, 'https://a', 2)", "FOREIGN KEY"),
+    // A sent request has both signatures, and the first names the signed time.
+    ("update attempts set signed_at = 6", "CHECK"),
+    ("update attempts set signed_at = null", "CHECK"),
+    ("update attempts set service_signature = 'v1=a'", "CHECK"),
+    ("update attempts set standard_signature = null", "CHECK"),
+    ("update attempts set format = null", "CHECK"),
+    // A restore is an entry of the audit log, with each log once.
+    ("update restored_logs set copy_seq = -1", "CHECK"),
+    ("update restored_logs set log = 'other'", "CHECK"),
+    ("insert into restored_logs values (1, 'ledger', 6, 7)", "UNIQUE"),
+    ("insert into restored_logs values (2, 'ledger', 6, 7)", "FOREIGN KEY"),
+    // A transfer that was handed over has a start.
+    ("update transfers set started_at = 1", "CHECK"),
+    ("update transfers set started_by = 'a', started_at = 1", "CHECK"),
     // A confirmed invoice has a confirmation time, and other invoices have none.
     ("update invoices set status = 'confirmed', asset = 'ETH', rate = '1', amount_expected = '1',
         deposit_address = '0xa', picked_quote = 1", "CHECK"),
@@ -234,7 +265,8 @@ fn tables_accept_valid_rows() {
            values (zeroblob(33), 'q', 1, 'live', 'EUR', 100, 'payout_reversal', 'payout', 't', 1, 3, 0)",
         "update transfers set status = 'approved', approved_at = 1, rate = '1', amount_crypto = '1', network_fee = '0',
            network_fee_from = 'default', sent_by = 'hand'",
-        "update transfers set status = 'processing', handed_over_at = 1, sending = 'running'",
+        "update transfers set status = 'processing', handed_over_at = 1, started_by = 'a', started_at = 1,
+           sending = 'running'",
         "update transfers set status = 'paid', sending = null, txid = 'x', txid_from = 'person', settled_by = 'chain',
            finalized_at = 1",
         "update destination_outputs set transfer = 1, settled = 1",
