@@ -1,7 +1,8 @@
 -- Each payout and refund with its requests and its approval in the audit log.
 with noted as materialized (
-  select object_id, count(*) filter (where action like '%.request') as requests,
-    max(seq) filter (where action like '%.request') as request, max(seq) filter (where action like '%.approve') as approval
+  select object_id, count(*) filter (where action in ('payout.request', 'refund.request')) as requests,
+    max(seq) filter (where action in ('payout.request', 'refund.request')) as request,
+    max(seq) filter (where action in ('payout.approve', 'refund.approve')) as approval
   from audit_log
   where action in ('payout.request', 'refund.request', 'payout.approve', 'refund.approve') and object_id is not null
   group by object_id

@@ -7,6 +7,7 @@ pub mod account;
 pub mod address;
 pub mod apikey;
 pub mod asset;
+pub mod audited_action;
 pub mod certificate;
 pub mod chain;
 pub mod claim;

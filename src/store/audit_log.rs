@@ -98,3 +98,33 @@ pub(super) fn insert_on_conn(
     };
     append(conn, ChainedLog::AuditLog, &INSERT, params)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{page_of_account, page_of_all, was_assignment_undone};
+    use crate::domain::audited_action::AuditedAction;
+
+    #[test]
+    fn statements_look_only_for_listed_actions() {
+        let mut listed = AuditedAction::TEXTS.to_vec();
+        for sql in [
+            page_of_account::SQL,
+            page_of_all::SQL,
+            was_assignment_undone::SQL,
+            include_str!("../../sql/audit/addresses.sql"),
+            include_str!("../../sql/audit/modes.sql"),
+            include_str!("../../sql/audit/noted_transfers.sql"),
+            include_str!("../../sql/audit/requests.sql"),
+        ] {
+            let after = sql.split("action ").skip(1);
+            let texts = after.flat_map(|rest| {
+                rest.split(')').next().unwrap_or("").split('\'').skip(1).step_by(2)
+            });
+            for text in texts.filter(|text| text.contains('.') && !text.contains(' ')) {
+                assert!(AuditedAction::TEXTS.contains(&text), "{text}");
+                listed.retain(|listed| *listed != text);
+            }
+        }
+        assert_eq!(listed, [""; 0], "no statement looks for it");
+    }
+}

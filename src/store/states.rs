@@ -14,13 +14,11 @@ pub use values::{ValueKind, ValueState, each_value, pool_counts_outside_ranges, 
 use super::audit_log::{self, NewAuditEntry};
 use super::statement::values;
 use super::{Reader, StoreError};
+use crate::domain::audited_action::AuditedAction;
 use crate::domain::history::HashLink;
 use crate::domain::time::Time;
 use rusqlite::Connection;
 use serde_json::{Map, Value};
-
-/// Action of audit log entries that contain only hashes.
-pub const NOTE: &str = "state.note";
 
 values! {
     /// Newest time in the database file. Audit log entries that contain only hashes get this time.
@@ -60,7 +58,13 @@ pub(super) fn insert_hash_entry(
     actor: &str,
     states: &str,
 ) -> rusqlite::Result<()> {
-    let entry = NewAuditEntry { actor, action: NOTE, account: None, object_id: None, detail: "{}" };
+    let entry = NewAuditEntry {
+        actor,
+        action: AuditedAction::Note.as_str(),
+        account: None,
+        object_id: None,
+        detail: "{}",
+    };
     let at = NEWEST.first_on_conn(conn, &[])?.unwrap_or(Time(0));
     audit_log::insert_on_conn(conn, &entry, Some(states), at).map(drop)
 }

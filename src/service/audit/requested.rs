@@ -2,6 +2,7 @@
 //! hashes of [`super::states`] cover its terms.
 
 use super::{AuditFinding, Error};
+use crate::domain::audited_action::AuditedAction;
 use crate::domain::transfer::terms::TransferTerms;
 use crate::store::Reader;
 use crate::store::audit::noted::{self, AuditedTransfer};
@@ -29,7 +30,7 @@ fn term_differences(of: &AuditedTransfer) -> Vec<(String, String)> {
         found.push((is, "requested once".to_owned()));
     }
     if let Some((action, account)) = &of.request
-        && (*action != format!("{}.request", of.kind) || *account != Some(of.account))
+        && (*action != AuditedAction::request_of(of.kind).as_str() || *account != Some(of.account))
     {
         let is = format!("a {} of account number {}", of.kind, of.account);
         let should = format!("what was noted as {action} of account number {account:?}");

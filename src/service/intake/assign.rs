@@ -4,6 +4,7 @@
 //! After the assignment, the payment is treated like any other payment or deposit.
 
 use super::ObservationOwner;
+use crate::domain::audited_action::AuditedAction;
 use crate::domain::id;
 use crate::domain::observation::StoredObservation;
 use crate::domain::payment::PaymentState;
@@ -189,6 +190,6 @@ fn write_audit_entry(
         "unmatchedPayment": unmatched.id, "reason": unmatched.reason, "chain": unmatched.asset.chain, "txid": unmatched.txid, "position": unmatched.position, "to": { (kind): of },
     });
     let account = Some(assigned.account);
-    let action = "unmatched_payment.assign";
+    let action = AuditedAction::Assign.as_str();
     audit_log::record(tx, now, actor, action, account, Some(id), &detail)
 }

@@ -5,6 +5,7 @@
 //! again.
 
 use super::ObservationOwner;
+use crate::domain::audited_action::AuditedAction;
 use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::time::Time;
 use crate::domain::unmatched::{UnmatchedPayment, UnmatchedResolution};
@@ -42,7 +43,8 @@ impl Service {
         let detail = json!({
             "outcome": unmatched.outcome, "note": unmatched.note, "returnTxid": unmatched.return_txid, "from": from,
         });
-        audit_log::record(tx, now, actor, "unmatched_payment.undo", account, Some(id), &detail)?;
+        let action = AuditedAction::Undo.as_str();
+        audit_log::record(tx, now, actor, action, account, Some(id), &detail)?;
         let reopened = unmatched_payments::by_id(tx, id)?.ok_or_else(gone)?;
         self.unmatched_payment(tx, now, &reopened)
     }
