@@ -68,6 +68,11 @@ impl Utxo {
             }
             Err(failure) => return Err(unexpected_error("getmempoolentry", failure)),
         };
+        // A transaction of litecoin without inputs of the main chain is in no block. Only the HogEx transaction of its block
+        // shows what it pays (LIP 3).
+        if read.spends.is_empty() {
+            return Ok(LookupResult::Absent);
+        }
         let first_seen = unix_time(entry.time);
         for one in &mut read.received {
             one.first_seen = first_seen;

@@ -23,7 +23,13 @@ impl Litecoind {
     #[track_caller]
     pub fn start(options: &[&str], untested: &str) -> Option<Litecoind> {
         let never = "-vbparams=mweb:9999999990:9999999999";
-        let node = Regtest::start_litecoind(&[&[never], options].concat(), untested)?;
+        Litecoind::start_with_mweb(&[&[never], options].concat(), untested)
+    }
+
+    /// Starts a node on which MWEB becomes active at height 432: that block needs a peg-in.
+    #[track_caller]
+    pub fn start_with_mweb(options: &[&str], untested: &str) -> Option<Litecoind> {
+        let node = Regtest::start_litecoind(options, untested)?;
         node.call("createwallet", json!(["test"]));
         Some(Litecoind(node))
     }

@@ -5,6 +5,7 @@ mod events;
 mod guards;
 mod litecoin_kills;
 mod litecoin_lost;
+mod litecoin_mweb;
 mod litecoin_orders;
 mod litecoin_restored;
 mod litecoin_shares;
