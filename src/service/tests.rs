@@ -279,11 +279,11 @@ pub(crate) fn is_unmatched_or_own_transfer(service: &Arc<Service>, observation: 
 #[track_caller]
 pub(crate) fn destination_output_count(service: &Arc<Service>) -> usize {
     let counted = service.read(|db| {
-        let mut count = 0;
+        let mut outputs = Vec::new();
         for destination in destinations::list_after(db, 0, 1000)? {
-            count += destinations::outputs(db, destination.seq)?.len();
+            outputs.extend(destinations::outputs(db, destination.seq)?);
         }
-        Ok::<_, Error>(count)
+        Ok::<_, Error>(outputs.len())
     });
     counted.unwrap()
 }

@@ -7,6 +7,7 @@
 //! told.
 
 pub mod checks;
+mod claimant;
 pub mod facts;
 mod findings;
 pub mod keeping;
@@ -15,6 +16,7 @@ mod sharing;
 #[cfg(test)]
 mod tests;
 
+use super::on_chain::ReviewKind;
 use super::{SendingState, SettledBy, TransferStatus};
 use crate::domain::money::coin::Units;
 use facts::{BookState, DestinationFacts, DestinationOutput, DestinationTransfer};
@@ -72,7 +74,7 @@ pub fn assess_destination(facts: &DestinationFacts) -> DestinationOutcome {
             has_exact_proposal: has_exact_proposal(&sharing, one, &proposals),
             amount_seen: sum(own().filter(|output| output.may_count())),
             is_settled: !is_before_request && is_settled(&sharing, one),
-            is_frozen: reviews.is_empty() && is_frozen(facts, one, own()),
+            is_frozen: reviews.is_empty() && is_frozen(&sharing, one),
             reviews: reviews.clone(),
             proposals,
             is_before_request,
@@ -111,22 +113,30 @@ fn settled_outputs(sharing: &Sharing<'_>, outcomes: &[TransferOutcome]) -> Vec<O
 
 /// Returns `true` if the destination is not watched for a transfer any more: it ended long ago, or its payment cannot be
 /// undone by a reorg.
-fn is_frozen<'a>(
-    facts: &DestinationFacts,
-    one: &DestinationTransfer,
-    mut own: impl Iterator<Item = &'a DestinationOutput>,
-) -> bool {
+fn is_frozen(sharing: &Sharing<'_>, one: &DestinationTransfer) -> bool {
+    let facts = sharing.facts;
+    let mut own = sharing.outputs_of(one.seq());
     let ended = one.transfer.finalized_at;
     let is_over = ended.is_none_or(|ended| facts.now.since_ms(ended) > facts::WATCHED_AFTER_END_MS);
     let is_final =
         |output: &DestinationOutput| output.height.is_some_and(|at| at <= facts.final_height);
+    // A second payment is reviewed once it is confirmed and fits no open transfer.
+    let mut awaited = sharing.free_outputs().map(|(_, output)| output);
+    let has_second_payment = awaited.any(|output| {
+        output.is_mined()
+            && !one.has_resolved(ReviewKind::Overpaid, Some(&output.txid))
+            && !one.has_dismissed(&output.txid)
+            && (one.is_exact(output) && one.is_after_approval(output)
+                || sharing.is_related(one, output))
+    });
     match one.books() {
         BookState::Unsent => !one.transfer.status.is_open(),
         BookState::Open => false,
         BookState::Back => is_over,
-        BookState::Out => match one.transfer.sending_progress.settled_by {
-            Some(SettledBy::Chain) => own.any(is_final),
-            Some(SettledBy::Person | SettledBy::Unchecked) | None => is_over || own.any(is_final),
-        },
+        BookState::Out if one.transfer.status != TransferStatus::Paid => is_over,
+        BookState::Out => {
+            let is_chains = one.transfer.sending_progress.settled_by == Some(SettledBy::Chain);
+            is_over && !is_chains || own.any(is_final) && !has_second_payment
+        }
     }
 }

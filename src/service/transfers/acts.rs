@@ -69,11 +69,9 @@ impl Service {
         let acts = transfer_acts::of_transfer(tx, of.seq)?;
         let entered = acts.iter().rev().find(|act| act.kind == TransferActKind::Entered);
         let entered = entered.filter(|_| from != TxidSource::Chain).map(|act| act.txid.as_str());
-        let source = TxidSource::Person;
-        for removed in [Some(txid.as_str()), entered.filter(|entered| *entered != txid)] {
-            if let Some(removed) = removed {
-                transfer_acts::insert(tx, of.seq, TransferActKind::Detached, removed, source, now)?;
-            }
+        let kind = TransferActKind::Detached;
+        for removed in std::iter::once(txid.as_str()).chain(entered.filter(|of| *of != txid)) {
+            transfer_acts::insert(tx, of.seq, kind, removed, TxidSource::Person, now)?;
         }
         let detail = json!({ "transaction": txid });
         write_audit_entry(tx, now, by.actor_name(), "detach", &after, &detail)?;

@@ -215,12 +215,11 @@ impl DestinationTransfer {
 
     /// Returns `true` if the amount was booked out for this transaction, which arrived after the transfer had ended.
     pub fn is_booked_out_for(&self, txid: &str) -> bool {
-        let adjusted = self.reviews.iter().filter(|review| {
+        let last = self.reviews.iter().rev().find(|review| {
             review.txid.as_deref() == Some(txid)
                 && review.decision == Some(ReviewDecision::Adjusted)
         });
-        let is_arrival = adjusted.last().map(|review| review.kind == ReviewKind::Arrived);
-        is_arrival == Some(true)
+        last.is_some_and(|review| review.kind == ReviewKind::Arrived)
     }
 
     /// Returns `true` if an output may be the payment of this transfer since its approval.

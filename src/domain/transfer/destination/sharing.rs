@@ -2,8 +2,8 @@
 //!
 //! Invariant: an output counts for at most one transfer, and only for a transfer in its coin.
 
+use super::claimant::{Claimant, nearest_pair};
 use super::facts::{BookState, DestinationFacts, DestinationOutput, DestinationTransfer, Presence};
-use crate::domain::asset::Asset;
 use crate::domain::money::coin::Units;
 use crate::domain::transfer::act::TransferActKind;
 use crate::domain::transfer::{SettledBy, TransferStatus, TxidSource};
@@ -343,49 +343,6 @@ struct Owner<'a> {
     one: &'a DestinationTransfer,
     txid: &'a str,
     source: TxidSource,
-}
-
-/// A transfer that may get outputs of a transaction.
-#[derive(Clone, Debug)]
-struct Claimant {
-    seq: i64,
-    asset: &'static Asset,
-    /// Part of the amount that no output covers yet.
-    left: Units,
-    /// Value of `left` before any output of the transaction is given.
-    needed: Units,
-    /// `true` for a transfer that has another transaction or none. Its outputs stay free.
-    is_other: bool,
-}
-
-impl Claimant {
-    fn is_exact(&self, output: &DestinationOutput) -> bool {
-        output.asset == self.asset && output.amount == self.needed
-    }
-
-    /// Returns the difference between an output and the amount in parts of a million; `None` for another coin. For a
-    /// transfer at which the transaction was not entered, also `None` below half and above twice the amount.
-    fn distance(&self, output: &DestinationOutput) -> Option<u128> {
-        let (amount, needed) = (output.amount.0, self.needed.0);
-        let is_near = amount >= needed.div_ceil(2) && amount / 2 <= needed;
-        let difference = amount.abs_diff(needed).saturating_mul(1_000_000);
-        difference
-            .checked_div(needed)
-            .filter(|_| (is_near || !self.is_other) && output.asset == self.asset)
-    }
-}
-
-/// Returns the claimant and the output, by index, whose amounts are nearest to each other. The first of equals wins.
-fn nearest_pair(
-    waiting: &[&mut Claimant],
-    free: &[(usize, &DestinationOutput)],
-) -> Option<(usize, usize)> {
-    let pairs = waiting.iter().enumerate().flat_map(|(at, claimant)| {
-        let outputs = free.iter().enumerate();
-        outputs
-            .filter_map(move |(place, (_, output))| Some((claimant.distance(output)?, at, place)))
-    });
-    pairs.min().map(|(_, at, place)| (at, place))
 }
 
 fn plus(sum: Units, more: Units) -> Units {

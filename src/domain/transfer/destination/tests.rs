@@ -9,4 +9,5 @@
 
 mod cases;
 mod orders;
+mod told;
 mod world;
