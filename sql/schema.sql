@@ -800,11 +800,16 @@ create table transfers (
   -- set at the approval: rate, fee, and the amount without the fee, in base units
   rate             text,
   network_fee      text,
+  rate_basis       text    check (rate_basis is null or rate_basis in ('received', 'market')),
   network_fee_from text    check (network_fee_from is null or network_fee_from in ('given', 'estimate', 'setting', 'default')),
   amount_crypto    text,
-  sent_by          text    check (sent_by is null or sent_by in ('hand', 'signer')),
+  -- 1 if a person accepted an unusual rate or fee: the signer never sends it
+  has_accepted_terms integer not null default 0 check (has_accepted_terms in (0, 1) and (approved_at is not null or not has_accepted_terms)),
+  sent_by          text    check (sent_by is null or sent_by = 'hand' or sent_by = 'signer' and not has_accepted_terms),
   -- time from which the signer has it
   signer_at        integer check ((signer_at is null) = (sent_by is not 'signer')),
+  -- what counts towards the signer's limit: the amount, or the worth of its coins if that is more
+  signer_amount    integer check ((signer_amount is null) = (signer_at is null) and signer_amount >= amount),
   -- state of a signer that was started for it. unknown: it ended without a clear result; retry: it sent nothing and runs
   -- again; declined: it sent nothing and does not run again; restored: a restored copy does not know what was sent
   sending          text    check (sending is null or sending in ('running', 'unknown', 'retry', 'declined', 'restored')),
@@ -848,6 +853,8 @@ create table transfers (
   check ((approved_at is null) = (rate is null) and (approved_at is null) = (amount_crypto is null)
     and (approved_at is null) = (network_fee is null)),
   check ((approved_at is null) = (network_fee_from is null) and (approved_at is null) = (sent_by is null)),
+  check ((approved_at is null) = (rate_basis is null)),
+  check (kind <> 'payout' or rate_basis is not 'received'),
   check (status not in ('requested', 'rejected') or approved_at is null),
   check (status not in ('approved', 'processing', 'paid', 'failed') or approved_at is not null),
   check (status not in ('processing', 'paid') or handed_over_at is not null),

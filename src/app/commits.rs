@@ -57,7 +57,8 @@ pub(super) fn commit_hook(
         if changes.servers {
             wakers.provision.wake();
         }
-        if changes.transfers {
+        // The signer waits while an account is suspended.
+        if changes.transfers || changes.accounts {
             wakers.send.wake();
         }
     })

@@ -143,6 +143,18 @@ pub fn invoice_status(terms: &InvoiceTerms, payments: &[PaymentFacts], now: Time
     }
 }
 
+/// Returns the part of the confirmed amount above the price that is not refunded yet, at least zero. `None` for an invoice
+/// that is not overpaid.
+pub fn refundable_excess(
+    status: InvoiceStatus,
+    due: Cents,
+    confirmed: Total,
+    refunded: Cents,
+) -> Option<Total> {
+    let excess = confirmed.minus(due).minus(refunded);
+    (status == InvoiceStatus::Overpaid).then(|| excess.max(Total::ZERO))
+}
+
 /// Returns the status of an invoice whose payments are all dropped, or late and not confirmed.
 fn unpaid_status(terms: &InvoiceTerms, payments: &[PaymentFacts], now: Time) -> InvoiceStatus {
     let mut dropped = payments.iter().filter(|payment| payment.state == PaymentState::Dropped);

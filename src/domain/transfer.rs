@@ -4,6 +4,7 @@
 
 pub mod act;
 pub mod approval;
+pub mod basis;
 pub mod destination;
 pub mod inputs;
 pub mod on_chain;
@@ -20,8 +21,8 @@ use super::money::{Cents, Currency};
 use super::refusal::{Refusal, RefusalCode};
 use super::text_enum::text_enum;
 use super::time::Time;
-use approval::FeeSource;
-use sender::SentBy;
+use approval::TermsSource;
+use sender::{Sender, SentBy};
 pub use status::TransferStatus;
 use step::{Settlement, TransferAction, TransferStep};
 use terms::TransferTerms;
@@ -156,12 +157,13 @@ pub struct Transfer {
     pub destination: i64,
     /// Rate, network fee and amount in coin, fixed at approval.
     pub terms: Option<TransferTerms>,
-    /// Source of the network fee; `None` before approval.
-    pub fee_source: Option<FeeSource>,
+    /// Sources of the rate and the network fee; `None` before approval.
+    pub terms_source: Option<TermsSource>,
     /// Sender; `None` before approval.
     pub sent_by: Option<SentBy>,
-    /// Time at which the signer became the sender; `None` if the signer is not the sender.
-    pub signer_at: Option<Time>,
+    /// Time at which the signer became the sender, and the amount that counts towards its limit; `None` if the signer is
+    /// not the sender.
+    pub signer_share: Option<(Time, Cents)>,
     /// Id of the attached transaction.
     pub txid: Option<String>,
     /// Reason in the request of a refund.
@@ -206,21 +208,21 @@ impl Transfer {
         after.sending = stays_held.then_some(SendingState::Restored);
         match step {
             TransferStep::Approve(approval) => {
-                after.terms = Some(approval.terms);
-                after.fee_source = Some(approval.fee_source);
+                after.terms = Some(approval.fixed.terms);
+                after.terms_source = Some(approval.fixed.source);
                 after.approved_at = Some(now);
-                after.set_sender(approval.sent_by, now);
+                after.set_sender(approval.sender, now);
             }
-            TransferStep::Reassign(sent_by) => {
-                if self.sent_by == Some(sent_by) {
-                    let message = format!("this {kind} is sent by {sent_by} already");
+            TransferStep::Reassign(sender) => {
+                if self.sent_by == Some(sender.sent_by()) {
+                    let message = format!("this {kind} is sent by {} already", sender.sent_by());
                     return Err(Refusal::for_param(
                         RefusalCode::InvalidTransition,
                         "sentBy",
                         message,
                     ));
                 }
-                after.set_sender(sent_by, now);
+                after.set_sender(sender, now);
             }
             TransferStep::Process(sending) => {
                 self.check_sender(sending)?;
@@ -228,10 +230,10 @@ impl Transfer {
                 after.sending_progress.handed_over_at =
                     self.sending_progress.handed_over_at.or(Some(now));
             }
-            TransferStep::Release(sent_by) => {
+            TransferStep::Release(sender) => {
                 after.released_at = Some(now);
-                if let Some(sent_by) = sent_by {
-                    after.set_sender(sent_by, now);
+                if let Some(sender) = sender {
+                    after.set_sender(sender, now);
                 }
             }
             TransferStep::Pay(settlement) => after.settle(settlement),
@@ -296,10 +298,13 @@ impl Transfer {
         self.sending_progress.settled_reason = settlement.reason;
     }
 
-    /// Sets the sender and [`Transfer::signer_at`]: `now` for the signer, `None` for a person.
-    fn set_sender(&mut self, sent_by: SentBy, now: Time) {
-        self.sent_by = Some(sent_by);
-        self.signer_at = (sent_by == SentBy::Signer).then_some(now);
+    /// Sets the sender, and for the signer the time and the amount that counts towards its limit.
+    fn set_sender(&mut self, sender: Sender, now: Time) {
+        self.sent_by = Some(sender.sent_by());
+        self.signer_share = match sender {
+            Sender::Hand => None,
+            Sender::Signer(counted) => Some((now, counted)),
+        };
     }
 
     /// Refuses to process a transfer by hand if the signer is its sender, and by the signer if a person is its

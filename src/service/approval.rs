@@ -9,13 +9,16 @@ use crate::domain::money::coin::Rate;
 use crate::domain::network_fee::{FeeRates, FixedFee, gas_coin, propose_fee};
 use crate::domain::refusal::Refusal;
 use crate::domain::time::{DAY_MS, Time};
-use crate::domain::transfer::approval::{ApprovalProposal, FeeSource, ProposedFee};
+use crate::domain::transfer::approval::{
+    Approval, ApprovalProposal, FeeSource, ProposedFee, TermsSource,
+};
+use crate::domain::transfer::basis::ReceivedCoins;
 use crate::domain::transfer::request::TransferStepRequest;
-use crate::domain::transfer::sender::{SenderConditions, SentBy};
+use crate::domain::transfer::sender::{Sender, SenderConditions, SentBy};
 use crate::domain::transfer::step::{TransferAction, TransferStep};
-use crate::domain::transfer::terms::fixed_network_fee;
+use crate::domain::transfer::terms::{TransferTerms, fixed_network_fee};
 use crate::domain::transfer::{Transfer, TransferStatus};
-use crate::store::{Reader, Tx, accounts, network_fees, transfers};
+use crate::store::{Reader, Tx, accounts, network_fees, payments, transfers};
 
 impl Service {
     /// Returns the step for an approval or a reassignment.
@@ -30,11 +33,12 @@ impl Service {
         transfer: &Transfer,
         request: &TransferStepRequest,
     ) -> Result<TransferStep, Error> {
-        let (asked, conditions) = (&request.approval, self.sender_conditions(tx, now, transfer)?);
+        let asked = &request.approval;
         if request.action == TransferAction::Reassign {
             let sent_by = asked
                 .sent_by
                 .ok_or_else(|| Refusal::field("sentBy", "must be given: hand or signer"))?;
+            let conditions = self.sender_conditions(tx, now, transfer)?;
             return Ok(TransferStep::Reassign(conditions.choose_sender(Some(sent_by))?));
         }
         let Transfer { mode, asset, to_address, .. } = transfer;
@@ -44,8 +48,10 @@ impl Service {
             Refusal::field("toAddress", format!("{problem}. {advice}"))
         })?;
         let fixed = asked.determine_terms(transfer, &self.approval_proposal(tx, now, transfer)?)?;
-        let sent_by = conditions.choose_sender(asked.sent_by)?;
-        Ok(TransferStep::Approve(fixed.into_approval(sent_by)))
+        let terms = Some((fixed.terms, fixed.source));
+        let conditions = self.conditions_for_terms(tx, now, transfer, terms)?;
+        let sender = conditions.choose_sender(asked.sent_by)?;
+        Ok(TransferStep::Approve(Approval { fixed, sender }))
     }
 
     /// Returns the sender that a transfer gets when an operator releases the transfer: the requested sender, if any.
@@ -62,7 +68,7 @@ impl Service {
         now: Time,
         transfer: &Transfer,
         request: &TransferStepRequest,
-    ) -> Result<Option<SentBy>, Error> {
+    ) -> Result<Option<Sender>, Error> {
         let asked = request.approval.sent_by;
         if transfer.status != TransferStatus::Approved {
             let problem = "is allowed only for the release of an approved transfer";
@@ -86,6 +92,12 @@ impl Service {
         of: &Transfer,
     ) -> Result<ApprovalProposal, Error> {
         let (mode, asset, currency) = (of.mode, of.asset, of.currency);
+        let received = match of.invoice {
+            Some((invoice, _)) => {
+                ReceivedCoins::of_payments(&payments::of_invoice(db, invoice)?, asset)?
+            }
+            None => None,
+        };
         let market = self.coin_market(db, mode, asset, currency, now)?;
         let is_guarded = !self.is_simulated(mode);
         let fee = if is_guarded {
@@ -97,7 +109,7 @@ impl Service {
                 estimated_at: None,
             }
         };
-        Ok(ApprovalProposal { market, fee, is_guarded, now })
+        Ok(ApprovalProposal { received, market, fee, is_guarded, now })
     }
 
     /// Returns the network fee of a real coin. `sent` is the fresh rate of the coin to send.
@@ -118,22 +130,41 @@ impl Service {
         Ok(propose_fee(asset, estimate, rates, fixed_fee(db, asset)?, now))
     }
 
-    /// Returns the conditions under which the signer may send a transfer.
+    /// Returns the conditions under which the signer may send an approved transfer, or one with the terms that an approval
+    /// without its own would fix now.
     pub(super) fn sender_conditions(
         &self,
         db: &Reader<'_>,
         now: Time,
         of: &Transfer,
     ) -> Result<SenderConditions, Error> {
+        self.conditions_for_terms(db, now, of, of.terms.zip(of.terms_source))
+    }
+
+    /// Returns the conditions under which the signer may send a transfer with these terms.
+    pub(super) fn conditions_for_terms(
+        &self,
+        db: &Reader<'_>,
+        now: Time,
+        of: &Transfer,
+        terms: Option<(TransferTerms, TermsSource)>,
+    ) -> Result<SenderConditions, Error> {
         let chain = of.asset.chain;
+        let fresh = self.coin_market(db, of.mode, of.asset, of.currency, now)?.fresh_rate();
+        let worth = terms.zip(fresh).map(|((terms, _), fresh)| {
+            let coins = terms.amount_crypto.plus(terms.network_fee)?;
+            fresh.value(coins, of.asset.decimals)
+        });
         Ok(SenderConditions {
             is_simulated: self.is_simulated(of.mode),
             has_signer: self.live.has_signer(),
             has_node: self.live.has_node(chain),
+            is_accepted: terms.is_some_and(|(_, source)| source.is_accepted),
             chain,
             limit: accounts::by_seq(db, of.account)?.signer_max,
             given: transfers::sum_passed_to_signer(db, of, now.plus_ms(-DAY_MS))?,
             amount: of.amount,
+            worth: worth.transpose()?,
             currency: of.currency,
         })
     }

@@ -14,6 +14,7 @@ use crate::domain::invoice::Invoice;
 use crate::domain::money::{Cents, Total};
 use crate::domain::payment::PaymentState;
 use crate::domain::refusal::{Refusal, RefusalCode};
+use crate::domain::status::refundable_excess;
 use crate::domain::time::Time;
 use crate::domain::transfer::inputs::{RequestRefund, SandboxRefund};
 use crate::domain::transfer::{SendingProgress, Transfer, TransferKind, TransferStatus};
@@ -140,8 +141,15 @@ impl Service {
         };
         let reason = RequestRefund::reason(fields)?;
         let wanted = RequestRefund::amount(fields)?;
-        let left = refundable_amount(db, invoice)?;
-        let amount = wanted.unwrap_or(left);
+        let (left, excess) = refundable_amounts(db, invoice)?;
+        if wanted.is_none() && excess.is_some_and(|excess| excess <= Cents::ZERO) {
+            let message = format!(
+                "amount must be given: the excess of this overpaid invoice is refunded, and {left} {} are left to refund",
+                invoice.currency
+            );
+            return Err(Refusal::for_param(RefusalCode::InvalidAmount, "amount", message).into());
+        }
+        let amount = wanted.or(excess).unwrap_or(left);
         if amount > left || amount <= Cents::ZERO {
             let currency = invoice.currency;
             let message = format!("{left} {currency} of this invoice are left to refund");
@@ -162,9 +170,9 @@ impl Service {
             to_address,
             destination: 0,
             terms: None,
-            fee_source: None,
+            terms_source: None,
             sent_by: None,
-            signer_at: None,
+            signer_share: None,
             txid: None,
             reason,
             failure_reason: None,
@@ -181,9 +189,9 @@ impl Service {
     }
 }
 
-/// Returns the amount left to refund: the confirmed amount less the refunds that are not failed, rejected or
-/// cancelled.
-fn refundable_amount(db: &Reader<'_>, invoice: &Invoice) -> Result<Cents, Error> {
+/// Returns the amount left to refund: the confirmed amount less the refunds that are not failed, rejected or cancelled.
+/// Also returns the excess of an overpaid invoice.
+fn refundable_amounts(db: &Reader<'_>, invoice: &Invoice) -> Result<(Cents, Option<Cents>), Error> {
     let payments = payments::of_invoice(db, invoice.seq)?;
     let confirmed = payments
         .iter()
@@ -193,7 +201,10 @@ fn refundable_amount(db: &Reader<'_>, invoice: &Invoice) -> Result<Cents, Error>
     if confirmed == Total::ZERO {
         return Err(not_refundable_refusal().into());
     }
-    Ok(confirmed.minus(transfers::sum_of_refunds(db, invoice.seq)?).cents()?)
+    let refunded = transfers::sum_of_refunds(db, invoice.seq)?;
+    let excess = refundable_excess(invoice.status, invoice.amount, confirmed, refunded);
+    let excess = excess.map(Total::cents).transpose()?;
+    Ok((confirmed.minus(refunded).cents()?, excess))
 }
 
 /// Returns 400 `invoice_not_refundable`.

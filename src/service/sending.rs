@@ -21,24 +21,29 @@ use crate::store::{Tx, transfers};
 use serde_json::json;
 use std::sync::Arc;
 
-/// Largest number of waiting transfers among which one is searched that nothing holds.
-const CANDIDATES_MAX: u32 = 100;
+/// Number of waiting transfers that are read at once, to find one that nothing holds.
+const CANDIDATES: u32 = 100;
 /// Wait before the signer command runs again after it asked for a retry, in milliseconds.
 const RETRY_MS: i64 = 10 * MINUTE_MS;
 
 impl Service {
-    /// Returns live payouts and refunds for the signer to send, oldest first: approved transfers, and transfers with
-    /// a due retry.
-    pub fn transfers_to_send(&self, now: Time, limit: u32) -> Result<Vec<Transfer>, Error> {
+    /// Returns the oldest live payout or refund for the signer to send: one that is approved, or whose retry is due. Skips
+    /// those that something holds.
+    pub fn next_transfer_to_send(&self, now: Time) -> Result<Option<Transfer>, Error> {
         self.read(|db| {
-            let mut found = Vec::new();
-            for transfer in transfers::list_sendable(db, now, CANDIDATES_MAX)? {
-                let is_wanted = u32::try_from(found.len()).is_ok_and(|count| count < limit);
-                if is_wanted && hold_of_transfer(db, now, &transfer)?.is_none() {
-                    found.push(transfer);
+            let mut after = 0;
+            loop {
+                let waiting = transfers::list_sendable(db, now, after, CANDIDATES)?;
+                let Some(last) = waiting.last() else {
+                    return Ok(None);
+                };
+                after = last.seq;
+                for transfer in waiting {
+                    if hold_of_transfer(db, now, &transfer)?.is_none() {
+                        return Ok(Some(transfer));
+                    }
                 }
             }
-            Ok(found)
         })
     }
 

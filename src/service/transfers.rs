@@ -134,7 +134,8 @@ impl Service {
         let detail = json!({
             "status": after.status, "rate": after.terms.map(|terms| terms.rate.to_string()),
             "networkFee": after.terms.map(|terms| after.asset.format_units(terms.network_fee)),
-            "networkFeeFrom": after.fee_source, "insistedOn": insisted_on, "sentBy": after.sent_by,
+            "basis": after.terms_source.map(|source| source.basis),
+            "networkFeeFrom": after.terms_source.map(|source| source.fee), "insistedOn": insisted_on, "sentBy": after.sent_by,
             "txid": after.txid, "reason": after.failure_reason, "sending": after.sending,
             "settledBy": after.sending_progress.settled_by, "settledReason": after.sending_progress.settled_reason,
         });

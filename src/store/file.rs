@@ -103,6 +103,8 @@ pub fn insert(tx: &Tx<'_>, kind: FileKind, checkout_secret: &[u8]) -> Result<(),
 
 /// Pauses or resumes live invoices and payouts.
 pub fn set_maintenance(tx: &Tx<'_>, maintenance: bool) -> Result<(), StoreError> {
+    // The signer waits until maintenance ends.
+    tx.record_change(|changes| changes.transfers = true);
     tx.note_value_change(ValueKind::Maintenance, 1);
     SET_MAINTENANCE.run(tx, named_params! { ":maintenance": maintenance })
 }

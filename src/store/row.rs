@@ -21,6 +21,7 @@ use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
 use crate::domain::transfer::act::TransferActKind;
 use crate::domain::transfer::approval::FeeSource;
+use crate::domain::transfer::basis::RateBasis;
 use crate::domain::transfer::on_chain::{AttachedState, ReviewDecision, ReviewKind};
 use crate::domain::transfer::sender::SentBy;
 use crate::domain::transfer::{SendingState, SettledBy, TransferKind, TransferStatus, TxidSource};
@@ -120,6 +121,7 @@ enum_as_text!(
     SendingState,
     SentBy,
     FeeSource,
+    RateBasis,
     UnmatchedReason,
     UnmatchedResolution,
     ClaimOutcome,

@@ -9,6 +9,8 @@ use crate::domain::money::coin::{Rate, Units};
 use crate::domain::money::{Cents, Currency};
 use crate::domain::resource_change::ResourceKind;
 use crate::domain::time::Time;
+use crate::domain::transfer::approval::{FeeSource, TermsSource};
+use crate::domain::transfer::basis::RateBasis;
 use crate::domain::transfer::terms::TransferTerms;
 use crate::domain::transfer::{SendingProgress, Transfer, TransferKind, TransferStatus};
 use rusqlite::named_params;
@@ -17,8 +19,9 @@ rows! {
     fn read(
         t.seq, t.id, t.kind, t.account, account_id = "a.id", t.mode, t.invoice: Option<i64>,
         invoice_id: Option<String> = "i.id", t.status, t.currency, t.amount, t.asset, t.to_address, t.destination,
-        t.amount_crypto: Option<Units>, t.network_fee: Option<Units>, t.rate: Option<Rate>, t.network_fee_from,
-        t.sent_by, t.signer_at, t.txid, t.reason, t.failure_reason, t.sending, t.requested_at, t.requested_height: Option<u32>,
+        t.amount_crypto: Option<Units>, t.network_fee: Option<Units>, t.rate: Option<Rate>,
+        t.rate_basis: Option<RateBasis>, t.network_fee_from: Option<FeeSource>, t.has_accepted_terms, t.sent_by,
+        t.signer_at: Option<Time>, t.signer_amount: Option<Cents>, t.txid, t.reason, t.failure_reason, t.sending, t.requested_at, t.requested_height: Option<u32>,
         t.approved_at, t.finalized_at, t.txid_from, t.handed_over_at, t.sending_reason, t.retry_since: Option<Time>,
         t.retry_at: Option<Time>, t.settled_by, t.settled_reason, t.watched_from, t.approved_height: Option<u32>, t.has_unread_blocks,
         t.has_exact_proposal, t.is_frozen, t.released_at,
@@ -27,11 +30,15 @@ rows! {
             txid_from, handed_over_at, sending_reason, retry: retry_since.zip(retry_at), settled_by,
             settled_reason, watched_from, approved_height, has_unread_blocks,
         };
+        let terms_source = rate_basis.zip(network_fee_from).map(|(basis, fee)| {
+            TermsSource { basis, fee, is_accepted: has_accepted_terms }
+        });
         let terms = rate.zip(network_fee.zip(amount_crypto));
         let terms = terms.map(|(rate, (fee, sent))| TransferTerms { rate, network_fee: fee, amount_crypto: sent });
         Ok(Transfer {
             seq, id, kind, account, account_id, mode, invoice: invoice.zip(invoice_id), status, currency, amount, asset,
-            to_address, destination, terms, fee_source: network_fee_from, sent_by, signer_at, txid, reason, failure_reason, sending,
+            to_address, destination, terms, terms_source, sent_by,
+            signer_share: signer_at.zip(signer_amount), txid, reason, failure_reason, sending,
             has_exact_proposal, is_frozen, released_at, requested_at, requested_height, approved_at, finalized_at, sending_progress,
         })
     }
@@ -85,13 +92,13 @@ rows! {
     /// Returns live transfers that the signer should send, oldest first.
     ///
     /// These are approved transfers and transfers whose retry is due, unless a payment at the destination waits for a
-    /// decision. The query repeats the condition of the partial index, so that SQLite uses the index.
-    pub fn list_sendable(db, now: Time, limit: u32) -> Vec<Transfer> =
+    /// decision. Only transfers whose `seq` is greater than `after` are returned. The query repeats the condition of the partial index, so that SQLite uses the index.
+    pub fn list_sendable(db, now: Time, after: i64, limit: u32) -> Vec<Transfer> =
         select "from transfers t indexed by transfers_approved join accounts a on a.seq = t.account \
             left join invoices i on i.seq = t.invoice \
             where t.status in ('approved', 'processing') and t.mode = 'live' and t.sent_by = 'signer' \
             and (t.status = 'approved' and t.sending is null or t.sending = 'retry' and t.retry_at <= :now) \
-            and t.txid is null and not t.has_exact_proposal and not exists (select 1 from destinations d \
+            and t.txid is null and t.seq > :after and not t.has_exact_proposal and not exists (select 1 from destinations d \
             where d.seq = t.destination and d.is_overfull) order by t.seq limit :limit";
 
     /// Returns the next `limit` transfers of all accounts whose `seq` is greater than `after`.
@@ -154,7 +161,7 @@ values! {
     /// Returns the sum of an account's transfers that were passed to the signer after `since`. Leaves out `transfer`
     /// itself, and failed, rejected and cancelled transfers.
     pub fn sum_passed_to_signer(db, transfer: &Transfer, since: Time) -> (sum: Cents) =
-        "select ifnull(sum(amount), 0) as sum from transfers \
+        "select ifnull(sum(signer_amount), 0) as sum from transfers \
             where account = :account and currency = :currency and signer_at > :since and seq <> :seq \
             and status not in ('failed', 'rejected', 'cancelled')"
         with { account: transfer.account, currency: transfer.currency, since, seq: transfer.seq };
@@ -205,8 +212,12 @@ commands! {
             seq: transfer.seq, before, status: transfer.status,
             amount_crypto: transfer.terms.as_ref().map(|terms| terms.amount_crypto),
             network_fee: transfer.terms.as_ref().map(|terms| terms.network_fee),
-            rate: transfer.terms.as_ref().map(|terms| terms.rate), network_fee_from: transfer.fee_source,
-            sent_by: transfer.sent_by, signer_at: transfer.signer_at, txid: transfer.txid,
+            rate: transfer.terms.as_ref().map(|terms| terms.rate),
+            rate_basis: transfer.terms_source.map(|source| source.basis),
+            network_fee_from: transfer.terms_source.map(|source| source.fee),
+            has_accepted_terms: transfer.terms_source.is_some_and(|source| source.is_accepted),
+            sent_by: transfer.sent_by, signer_at: transfer.signer_share.map(|(at, _)| at),
+            signer_amount: transfer.signer_share.map(|(_, counted)| counted), txid: transfer.txid,
             failure_reason: transfer.failure_reason, sending: transfer.sending, approved_at: transfer.approved_at,
             finalized_at: transfer.finalized_at, txid_from: transfer.sending_progress.txid_from,
             handed_over_at: transfer.sending_progress.handed_over_at,

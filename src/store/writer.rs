@@ -72,7 +72,7 @@ pub struct Changes {
     pub deadlines: bool,
     /// Whether servers were ordered or changed.
     pub servers: bool,
-    /// Whether payouts or refunds were changed.
+    /// Whether payouts or refunds were changed, or whether the signer may send them.
     pub transfers: bool,
     /// Live addresses that were handed out or imported. They are watched before anybody sees them.
     pub addresses: Vec<(Chain, String)>,

@@ -28,7 +28,7 @@ impl CommandJob for SignerJob {
     type WorkItem = Transfer;
 
     async fn begin_next_item(&self, now: Time) -> Result<Option<Transfer>, Error> {
-        let Some(next) = self.service.transfers_to_send(now, 1)?.into_iter().next() else {
+        let Some(next) = self.service.next_transfer_to_send(now)? else {
             return Ok(None);
         };
         let begun = self.service.begin_sending(now, next.kind, &next.id).await;

@@ -6,13 +6,18 @@ use crate::domain::rate::{RateFigure, RateSource};
 use crate::domain::time::{SECOND_MS, Time};
 use crate::domain::transfer::Transfer;
 use crate::domain::transfer::approval::{ApprovalProposal, FeeSource};
+use crate::domain::transfer::basis::RateBasis;
 use crate::domain::transfer::sender::{SenderConditions, SentBy};
-use crate::domain::transfer::terms::TransferTerms;
 
 view! {
     /// Terms that an approval without its own would fix now.
     pub(crate) ApprovalView<'a> as "TransferApproval" {
-        /// Market rate, fiat per whole coin; null without a fresh rate. Then an approval needs rate and acceptRate.
+        /// Basis of the rate that an approval without its own takes.
+        basis: RateBasis = "market";
+        /// Coins that came in for the refunded invoice, in the coin of the refund; null if none did.
+        received: Option<ReceivedView> = null;
+        /// Market rate, fiat per whole coin; null without a fresh rate. Then an approval at the market rate needs rate and
+        /// acceptRate.
         rate: Option<String> [Schema::Nullable(&Schema::COINS)] = "80";
         /// Source of the rate.
         rate_source: Option<RateSource> = "median";
@@ -44,6 +49,20 @@ view! {
     }
 }
 
+view! {
+    /// Confirmed payments of the refunded invoice, in the coin of the refund.
+    pub(crate) ReceivedView as "ReceivedCoins" {
+        /// Sum of the payments in whole coins.
+        amount: String [Schema::COINS] = "0.25";
+        /// Value at which they were booked, in the invoice's currency.
+        value: Cents [Schema::PRICE] = "20.00";
+        /// Rate at which they were booked, fiat per whole coin.
+        rate: String [Schema::COINS] = "80";
+        /// Share of the coins that belongs to the amount of the refund. To send more needs acceptRate.
+        share: String [Schema::COINS] = "0.0625";
+    }
+}
+
 impl<'a> ApprovalView<'a> {
     /// Returns the terms and the sender that an approval of this transfer would fix now.
     pub(crate) fn new(
@@ -56,10 +75,18 @@ impl<'a> ApprovalView<'a> {
         let rate = fresh.map(|quoted| quoted.rate);
         let worth =
             |rate: crate::domain::money::coin::Rate| rate.value(fee.amount, asset.decimals).ok();
-        let terms =
-            rate.and_then(|rate| TransferTerms::new(transfer.amount, asset, rate, fee.amount).ok());
+        let terms = proposal.default_terms(transfer);
+        let received = proposal.received.map(|received| ReceivedView {
+            amount: asset.format_units(received.amount),
+            value: received.value,
+            rate: received.rate.to_string(),
+            share: asset.format_units(received.share(transfer.amount, asset)),
+        });
+        let worth_rate = proposal.rate_of(proposal.basis());
         let obstacle = conditions.signer_obstacle();
         ApprovalView {
+            basis: proposal.basis(),
+            received,
             rate: rate.map(|rate| rate.to_string()),
             rate_source: fresh.map(|quoted| quoted.source),
             rate_at: fresh.map(|quoted| quoted.at),
@@ -70,8 +97,8 @@ impl<'a> ApprovalView<'a> {
             network_fee_crypto: asset.format_units(fee.amount),
             network_fee_from: fee.source,
             network_fee_at: fee.estimated_at,
-            network_fee: rate.and_then(worth),
-            amount_crypto: terms.map(|terms| asset.format_units(terms.amount_crypto)),
+            network_fee: worth_rate.and_then(worth),
+            amount_crypto: terms.map(|(terms, _)| asset.format_units(terms.amount_crypto)),
             sent_by: obstacle.as_ref().map_or(SentBy::Signer, |_| SentBy::Hand),
             signer_problem: obstacle,
         }

@@ -7,10 +7,10 @@ use crate::domain::confirmations::OnChain;
 use crate::domain::fields::{Schema, schema, view};
 use crate::domain::invoice::Invoice;
 use crate::domain::ledger::LedgerKind;
-use crate::domain::money::Cents;
+use crate::domain::money::{Cents, Total};
 use crate::domain::payment::{Payment, PaymentState};
 use crate::domain::quote::Quote;
-use crate::domain::status::InvoiceStatus;
+use crate::domain::status::{InvoiceStatus, refundable_excess};
 use crate::domain::time::Time;
 use crate::domain::timeline::{PaymentStep, Sums, TimelineEntry, TimelineEntryKind};
 use crate::domain::transfer::TransferStatus;
@@ -32,6 +32,9 @@ view! {
         under_tolerance_bps: u32 [TOLERANCE] = 50;
         /// Overpayment that still counts as exact, in basis points of the price.
         over_tolerance_bps: u32 [TOLERANCE] = 50;
+        /// Part of the confirmed amount above the price that is not refunded yet. A refund without an amount refunds it. Null
+        /// unless the invoice is overpaid.
+        excess: Option<Total> [Schema::Nullable(&Schema::PRICE)] = null;
         sums: Sums = {"due": "20.00", "paidFrom": "19.90", "paidUpTo": "20.10", "confirmedOnTime": "20.00", "unconfirmedOnTime": "0.00", "confirmedLate": "0.00"};
         /// Every coin that was selected, oldest first.
         quotes: Vec<QuoteView<'a>> = [{"asset": "LTC", "rate": "80", "pricedBy": {"source": "fixed", "at": "2026-11-21T09:30:20.000Z", "spreadBps": 0, "figures": []}, "amountExpected": "0.25", "address": "tltc1qe4q6d68k24snn697tukzvqh0s50n4jrs5pv5pl", "picked": true, "createdAt": "2026-11-21T09:30:20.000Z"}];
@@ -113,6 +116,12 @@ pub fn invoice_detail(
         cancelled_at: invoice.cancelled_at,
         under_tolerance_bps: invoice.under.0,
         over_tolerance_bps: invoice.over.0,
+        excess: refundable_excess(
+            invoice.status,
+            invoice.amount,
+            sums.confirmed_on_time.plus(sums.confirmed_late),
+            invoice.refunded.unwrap_or_default(),
+        ),
         sums,
         quotes: quotes
             .iter()

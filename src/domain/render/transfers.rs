@@ -11,6 +11,7 @@ use crate::domain::money::{Cents, Currency};
 use crate::domain::qr::Qr;
 use crate::domain::time::Time;
 use crate::domain::transfer::approval::FeeSource;
+use crate::domain::transfer::basis::RateBasis;
 use crate::domain::transfer::on_chain::{OnChainState, ReviewDecision, ReviewKind};
 use crate::domain::transfer::sender::SentBy;
 use crate::domain::transfer::{SendingState, Transfer, TransferKind, TransferStatus};
@@ -105,7 +106,7 @@ view! {
         [flatten] base: RefundView<'a>;
         [flatten] sending: SendingView<'a>;
     }
-    example differs { "sentBy": null, "networkFeeFrom": null }
+    example differs { "sentBy": null, "rateBasis": null, "networkFeeFrom": null }
 }
 
 view! {
@@ -130,7 +131,7 @@ view! {
         [flatten] sending: SendingView<'a>;
         [flatten] to_send: ToSend<'a>;
     }
-    example differs { "sentBy": null, "networkFeeFrom": null }
+    example differs { "sentBy": null, "rateBasis": null, "networkFeeFrom": null }
 }
 
 view! {
@@ -141,6 +142,8 @@ view! {
         sending: Option<SendingState> = null;
         /// Sender after approval: a person with a wallet, or the signer; null before approval.
         sent_by: Option<SentBy> = "signer";
+        /// Basis of the rate: the coins that came in for the refunded invoice, or the market; null before approval.
+        rate_basis: Option<RateBasis> = "market";
         /// Source of the network fee: given at approval, the node's estimate, the coin's setting, or the built-in
         /// fee; null before approval.
         network_fee_from: Option<FeeSource> = "estimate";
@@ -228,7 +231,7 @@ view! {
     pub(crate) ToSend<'a> {
         /// Terms that an approval without its own would fix now; for operators while it is requested.
         approval: Option<ApprovalView<'a>> = {
-            "rate": "80", "rateSource": "median", "rateAt": "2026-11-21T10:00:10.000Z", "rateAgeSeconds": 42,
+            "basis": "market", "received": null, "rate": "80", "rateSource": "median", "rateAt": "2026-11-21T10:00:10.000Z", "rateAgeSeconds": 42,
             "rateFigures": [
                 { "source": "kraken", "rate": "80.1", "via": "LTC/EUR", "at": "2026-11-21T10:00:10.000Z" },
                 { "source": "coinbase", "rate": "79.9", "via": "LTC/EUR", "at": "2026-11-21T10:00:20.000Z" }
@@ -318,7 +321,8 @@ impl<'a> SendingView<'a> {
             account: &transfer.account_id,
             sending: transfer.sending,
             sent_by: transfer.sent_by,
-            network_fee_from: transfer.fee_source,
+            rate_basis: transfer.terms_source.map(|source| source.basis),
+            network_fee_from: transfer.terms_source.map(|source| source.fee),
             sending_reason: transfer.sending_progress.sending_reason.as_deref(),
             chain,
         }

@@ -2,9 +2,11 @@
 //!
 //! Invariant: for real money, a person must explicitly accept a rate far from the market, or a large fee.
 
-use super::Transfer;
+use super::basis::{RateBasis, ReceivedCoins};
+use super::sender::Sender;
 use super::sender::SentBy;
 use super::terms::TransferTerms;
+use super::{Transfer, TransferKind};
 use crate::domain::asset::Asset;
 use crate::domain::money::Bps;
 use crate::domain::money::coin::{Rate, Units};
@@ -19,7 +21,8 @@ const RATE_APART_MAX: Bps = Bps(200);
 const FEE_PART: u128 = 4;
 
 /// Names of the fields that belong to the action `approve`.
-pub const APPROVAL_FIELDS: [&str; 5] = ["rate", "networkFee", "acceptRate", "acceptFee", "sentBy"];
+pub const APPROVAL_FIELDS: [&str; 6] =
+    ["basis", "rate", "networkFee", "acceptRate", "acceptFee", "sentBy"];
 
 text_enum! {
     /// Source of a transfer's network fee.
@@ -46,9 +49,11 @@ pub struct ProposedFee {
     pub estimated_at: Option<Time>,
 }
 
-/// Market rate and network fee with which a request for approval is compared.
+/// Facts with which a request for approval is compared: what came in, market rate, and network fee.
 #[derive(Clone, Debug)]
 pub struct ApprovalProposal {
+    /// Coins that came in for the refunded invoice, in the coin of the refund; `None` if none came in this coin.
+    pub received: Option<ReceivedCoins>,
     /// Market of the coin in the transfer's currency.
     pub market: CoinMarket,
     /// Fee that is used if the request contains no fee.
@@ -62,6 +67,7 @@ pub struct ApprovalProposal {
 /// Fields of a request for approval.
 #[derive(Clone, Debug, Default)]
 pub struct ApprovalRequest {
+    pub(super) basis: Option<RateBasis>,
     pub(super) rate: Option<String>,
     pub(super) network_fee: Option<String>,
     pub(super) accepts_rate: bool,
@@ -70,17 +76,24 @@ pub struct ApprovalRequest {
     pub sent_by: Option<SentBy>,
 }
 
+/// Sources of the terms of an approved transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TermsSource {
+    /// Basis of the rate.
+    pub basis: RateBasis,
+    /// Source of the network fee.
+    pub fee: FeeSource,
+    /// `true` if a person explicitly accepted the rate or the fee. The signer never sends such a transfer.
+    pub is_accepted: bool,
+}
+
 /// Terms and sender of an approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approval {
-    /// Rate, network fee, and amount in the coin.
-    pub terms: TransferTerms,
-    /// Source of the fee.
-    pub fee_source: FeeSource,
+    /// Terms that are final.
+    pub fixed: FixedTerms,
     /// Sender of the transfer.
-    pub sent_by: SentBy,
-    /// Names of the fields that a person explicitly accepted: `rate`, `networkFee`.
-    pub accepted_fields: Vec<&'static str>,
+    pub sender: Sender,
 }
 
 impl ApprovalRequest {
@@ -94,45 +107,79 @@ impl ApprovalRequest {
         proposal: &ApprovalProposal,
     ) -> Result<FixedTerms, Refusal> {
         let mut accepted_fields = Vec::new();
-        let rate = self.choose_rate(of, proposal, &mut accepted_fields)?;
+        let basis = self.choose_basis(of, proposal)?;
+        let rate = self.choose_rate(of, (basis, proposal), &mut accepted_fields)?;
         let (network_fee, fee_source) = match &self.network_fee {
             Some(text) => (parse_network_fee(text, of.asset)?, FeeSource::Given),
             None => (proposal.fee.amount, proposal.fee.source),
         };
         let terms = TransferTerms::new(of.amount, of.asset, rate, network_fee)?;
+        if let Some(received) = proposal.received.filter(|_| proposal.is_guarded)
+            && gross_amount(rate, of)? > received.share(of.amount, of.asset)
+        {
+            if !self.accepts_rate {
+                return Err(more_coins_refusal(of, &received, rate));
+            }
+            if accepted_fields.is_empty() {
+                accepted_fields.push("rate");
+            }
+        }
         if proposal.is_guarded && is_large_fee(&terms, of)? {
             if !self.accepts_fee {
                 return Err(large_fee_refusal(&terms, of));
             }
             accepted_fields.push("networkFee");
         }
-        Ok(FixedTerms { terms, fee_source, accepted_fields })
+        let source =
+            TermsSource { basis, fee: fee_source, is_accepted: !accepted_fields.is_empty() };
+        Ok(FixedTerms { terms, source, accepted_fields })
     }
 
-    /// Returns the rate in the request, otherwise the market rate. Adds `rate` to `accepted_fields` if this rate
+    /// Returns the basis in the request, otherwise [`ApprovalProposal::basis`].
+    fn choose_basis(
+        &self,
+        of: &Transfer,
+        proposal: &ApprovalProposal,
+    ) -> Result<RateBasis, Refusal> {
+        let problem = match (self.basis, of.kind) {
+            (Some(_), TransferKind::Payout) => "is allowed only for a refund".to_owned(),
+            (Some(RateBasis::Received), TransferKind::Refund) if proposal.received.is_none() => {
+                format!(
+                    "must be market: no confirmed payment of this invoice is in {}",
+                    of.asset.symbol
+                )
+            }
+            (asked, _) => return Ok(asked.unwrap_or(proposal.basis())),
+        };
+        Err(Refusal::field("basis", problem))
+    }
+
+    /// Returns the rate in the request, otherwise the rate of the basis. Adds `rate` to `accepted_fields` if this rate
     /// needed acceptance.
     fn choose_rate(
         &self,
         of: &Transfer,
-        proposal: &ApprovalProposal,
+        (basis, proposal): (RateBasis, &ApprovalProposal),
         accepted_fields: &mut Vec<&'static str>,
     ) -> Result<Rate, Refusal> {
         let given = self.rate.as_deref().map(parse_rate).transpose()?;
-        let market = &proposal.market;
-        let fresh = market.fresh_rate();
+        let received = proposal.received.filter(|_| basis == RateBasis::Received);
         if !proposal.is_guarded {
-            let newest = market.newest_rate().map(|newest| newest.rate);
+            let newest = proposal.market.newest_rate().map(|newest| newest.rate);
+            let known = received.map(|received| received.rate).or(newest);
             let missing = || Refusal::field("rate", "must be given: fiat for one coin");
-            return given.or(newest).ok_or_else(missing);
+            return given.or(known).ok_or_else(missing);
         }
-        match (given, fresh) {
-            (None, Some(fresh)) => Ok(fresh),
-            (Some(given), Some(fresh)) if !given.differs_from(fresh, RATE_APART_MAX) => Ok(given),
+        match (given, proposal.rate_of(basis)) {
+            (None, Some(rate)) => Ok(rate),
+            (Some(given), Some(rate)) if !given.differs_from(rate, RATE_APART_MAX) => Ok(given),
             (Some(given), _) if self.accepts_rate => {
                 accepted_fields.push("rate");
                 Ok(given)
             }
-            (Some(given), Some(fresh)) => Err(far_rate_refusal(of, given, fresh, proposal)),
+            (Some(given), Some(rate)) => {
+                Err(far_rate_refusal(of, given, (rate, received.is_some()), proposal))
+            }
             (_, None) => Err(no_market_rate_refusal(of, proposal)),
         }
     }
@@ -143,29 +190,63 @@ impl ApprovalRequest {
 pub struct FixedTerms {
     /// Rate, network fee, and amount in the coin.
     pub terms: TransferTerms,
-    /// Source of the fee.
-    pub fee_source: FeeSource,
-    /// Names of the fields that a person explicitly accepted.
+    /// Sources of the rate and the fee.
+    pub source: TermsSource,
+    /// Names of the fields that a person explicitly accepted: `rate`, `networkFee`.
     pub accepted_fields: Vec<&'static str>,
 }
 
-impl FixedTerms {
-    /// Adds the sender to the terms and returns the approval.
-    pub fn into_approval(self, sent_by: SentBy) -> Approval {
-        Approval {
-            terms: self.terms,
-            fee_source: self.fee_source,
-            sent_by,
-            accepted_fields: self.accepted_fields,
+impl ApprovalProposal {
+    /// Returns the basis of an approval without its own: what came in, if it came in the coin of the refund.
+    pub fn basis(&self) -> RateBasis {
+        self.received.map_or(RateBasis::Market, |_| RateBasis::Received)
+    }
+
+    /// Returns the terms that an approval without its own would fix; `None` without a rate, or if nothing would be left.
+    pub fn default_terms(&self, of: &Transfer) -> Option<(TransferTerms, TermsSource)> {
+        let basis = self.basis();
+        let rate = self.rate_of(basis)?;
+        let terms = TransferTerms::new(of.amount, of.asset, rate, self.fee.amount).ok()?;
+        Some((terms, TermsSource { basis, fee: self.fee.source, is_accepted: false }))
+    }
+
+    /// Returns the rate of a basis; `None` for the market without a fresh rate.
+    pub fn rate_of(&self, basis: RateBasis) -> Option<Rate> {
+        match basis {
+            RateBasis::Received => self.received.map(|received| received.rate),
+            RateBasis::Market => self.market.fresh_rate(),
         }
     }
 }
 
+/// Returns the refusal for a refund that sends more coins than its share of what came in.
+fn more_coins_refusal(of: &Transfer, received: &ReceivedCoins, rate: Rate) -> Refusal {
+    let (asset, currency) = (of.asset, of.currency);
+    let coins = |units: Units| asset.format_units(units.rounded_down(asset.decimals));
+    let bought = rate.units_bought_by(of.amount, asset.decimals);
+    let problem = format!(
+        "{rate} sends {} {symbol} for {} {currency}. {} {symbol} came in for {} {currency}, at {}: the share is {} {symbol}. \
+         Leave rate out with basis \"received\", or send acceptRate: true",
+        bought.map_or_else(|_| "too much to count".to_owned(), coins),
+        of.amount,
+        coins(received.amount),
+        received.value,
+        received.rate,
+        coins(received.share(of.amount, asset)),
+        symbol = asset.symbol,
+    );
+    Refusal::field("rate", problem)
+}
+
+/// Returns the amount of a transfer in its coin, before the network fee.
+fn gross_amount(rate: Rate, of: &Transfer) -> Result<Units, Refusal> {
+    let gross = rate.units_bought_by(of.amount, of.asset.decimals);
+    gross.map_err(|overflow| Refusal::field("rate", format!("cannot be used: {overflow}")))
+}
+
 /// Returns `true` if the fee is more than a quarter of the amount.
 fn is_large_fee(terms: &TransferTerms, of: &Transfer) -> Result<bool, Refusal> {
-    let gross = terms.rate.units_bought_by(of.amount, of.asset.decimals);
-    let gross =
-        gross.map_err(|overflow| Refusal::field("rate", format!("cannot be used: {overflow}")))?;
+    let gross = gross_amount(terms.rate, of)?;
     Ok(terms.network_fee.0.checked_mul(FEE_PART).is_none_or(|times| times > gross.0))
 }
 
@@ -183,11 +264,12 @@ fn large_fee_refusal(terms: &TransferTerms, of: &Transfer) -> Refusal {
     Refusal::field("networkFee", problem)
 }
 
-/// Returns the refusal for a rate that is far from the market rate.
+/// Returns the refusal for a rate that is far from the rate of the basis. `is_received` is `true` if that is the rate of
+/// what came in.
 fn far_rate_refusal(
     of: &Transfer,
     given: Rate,
-    fresh: Rate,
+    (expected, is_received): (Rate, bool),
     proposal: &ApprovalProposal,
 ) -> Refusal {
     let (symbol, currency, amount) = (of.asset.symbol, of.currency, of.amount);
@@ -196,20 +278,26 @@ fn far_rate_refusal(
         let units = units.map(|units| units.rounded_down(of.asset.decimals));
         units.map_or_else(|_| "too much to count".to_owned(), |units| of.asset.format_units(units))
     };
-    let apart = given.percent_above(fresh).map_or_else(
+    let apart = given.percent_above(expected).map_or_else(
         || "far from".to_owned(),
         |percent| {
             let side = if percent.is_sign_negative() { "below" } else { "above" };
             format!("{} % {side}", percent.abs().normalize())
         },
     );
-    let market = proposal.market.newest_rate_text(proposal.now);
-    let market = market.map_or_else(|| fresh.to_string(), |text| text.to_string());
+    let (name, rate) = if is_received {
+        ("rate of what came in".to_owned(), expected.to_string())
+    } else {
+        let market = proposal.market.newest_rate_text(proposal.now);
+        let market = market.map_or_else(|| expected.to_string(), |text| text.to_string());
+        let name = format!("market rate of {symbol} in {currency}");
+        (name, market)
+    };
     let problem = format!(
-        "{given} is {apart} the market rate of {symbol} in {currency}, {market}: {amount} {currency} would buy {} {symbol}, \
-         not {}. Send a rate within 2 % of the market's, or acceptRate: true",
+        "{given} is {apart} the {name}, {rate}: {amount} {currency} would buy {} {symbol}, not {}. Send a rate within 2 % of \
+         it, or acceptRate: true",
         buys(given),
-        buys(fresh)
+        buys(expected)
     );
     Refusal::field("rate", problem)
 }

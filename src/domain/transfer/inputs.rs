@@ -3,6 +3,7 @@
 //! Invariant: a field that does not belong to the requested action is refused.
 
 use super::approval::APPROVAL_FIELDS;
+use super::basis::RateBasis;
 use super::sender::SentBy;
 use super::step::{OF_OPERATOR, OF_SANDBOX, REASON_CHARS_MAX, SimulatedChainState, TransferAction};
 use crate::domain::asset::Asset;
@@ -31,7 +32,7 @@ input! {
     pub RequestRefund, checked invoice, amount, asset, to_address, reason; unknown refused {
         /// Id of the invoice.
         required invoice: String = INVOICE, "01a1fd70-f1c0-72d6-a3de-4fa0dcc29946";
-        /// Amount to refund, in the invoice's currency; default: all that is left.
+        /// Amount to refund, in the invoice's currency; default: the excess of an overpaid invoice, otherwise all that is left.
         optional amount: Cents = RefundAmountRule, "5.00";
         /// Coin of the refund; default: the invoice's coin.
         optional asset: &'static Asset = COIN;
@@ -49,7 +50,7 @@ input! {
     pub SandboxRefund, checked invoice, amount, asset, to_address, reason; unknown refused {
         /// Id of the invoice.
         required invoice: String = INVOICE, "01a1fd70-f1c0-72d6-a3de-4fa0dcc29946";
-        /// Amount to refund, in the invoice's currency; default: all that is left.
+        /// Amount to refund, in the invoice's currency; default: the excess of an overpaid invoice, otherwise all that is left.
         optional amount: Cents = RefundAmountRule, "5.00";
         /// Coin of the refund; default: the invoice's coin.
         optional asset: &'static Asset = COIN;
@@ -63,17 +64,21 @@ input! {
 input! {
     /// A step of a payout or refund.
     pub MoveTransfer, checked
-        action, rate, network_fee, accept_rate, accept_fee, sent_by, txid, reason, force, unverified, review;
+        action, basis, rate, network_fee, accept_rate, accept_fee, sent_by, txid, reason, force, unverified, review;
     unknown refused {
         /// The action.
         required action: TransferAction = ActionRule { actions: &OF_OPERATOR, fields: MoveTransfer::NAMES }, "approve";
-        /// Fiat per whole coin, only with approve; default: the fresh market rate.
+        /// Basis of a refund's rate, only with approve. received: the rate of what came in, so that the customer gets the same
+        /// share of the coins; market: the fresh market rate. Default: received if coins of this kind came in.
+        optional basis: RateBasis = choice().described_by_one_of(), "received";
+        /// Fiat per whole coin, only with approve; default: the rate of the basis.
         optional rate: String = text(1..=40).with_pattern(0, "^[0-9]+(\\.[0-9]{1,10})?$");
-        /// Accepts a rate more than 2 % from the market's, or any rate without a fresh one; only with approve.
+        /// Accepts a rate more than 2 % from the rate of the basis, any rate without a fresh market rate, or a refund of more
+        /// coins than its share of what came in; only with approve. A person sends it then.
         filled accept_rate: bool = FlagOrFalseRule;
         /// Network fee in whole coins, only with approve; default: the node's estimate, else the coin's setting.
         optional network_fee: String = text(1..=60).with_pattern(0, "^[0-9]+(\\.[0-9]+)?$");
-        /// Accepts a network fee above a quarter of the amount; only with approve.
+        /// Accepts a network fee above a quarter of the amount; only with approve. A person sends it then.
         filled accept_fee: bool = FlagOrFalseRule;
         /// Sender; only with approve, reassign (which needs it) and the release of an approved transfer. Default: the
         /// signer if one is set, the chain has a node and signerLimit allows it, else a person. A release keeps hand.

@@ -33,6 +33,7 @@ impl From<MoveTransfer> for TransferStepRequest {
         TransferStepRequest {
             action: body.action,
             approval: ApprovalRequest {
+                basis: body.basis,
                 rate: body.rate,
                 network_fee: body.network_fee,
                 accepts_rate: body.accept_rate,

@@ -4,7 +4,7 @@
 //! status.
 
 use super::approval::Approval;
-use super::sender::SentBy;
+use super::sender::Sender;
 use super::{SendingState, SettledBy};
 use crate::domain::text_enum::text_enum;
 
@@ -104,7 +104,7 @@ pub enum TransferStep {
     /// Approves the transfer with these terms and this sender.
     Approve(Approval),
     /// Changes the sender of the transfer.
-    Reassign(SentBy),
+    Reassign(Sender),
     /// Starts sending the transfer. The value is the state of the signer; `None` if a person sends the transfer.
     Process(Option<SendingState>),
     /// Counts the transfer as paid.
@@ -116,14 +116,14 @@ pub enum TransferStep {
     /// Cancels the transfer, with an optional reason.
     Cancel(Option<String>),
     /// Ends the hold after a restore. The value is the sender of an approved transfer; `None` for other transfers.
-    Release(Option<SentBy>),
+    Release(Option<Sender>),
 }
 
 impl TransferStep {
     /// Returns the names of the fields that a person explicitly accepted.
     pub fn accepted_fields(&self) -> Vec<&'static str> {
         match self {
-            TransferStep::Approve(approval) => approval.accepted_fields.clone(),
+            TransferStep::Approve(approval) => approval.fixed.accepted_fields.clone(),
             TransferStep::Reassign(_)
             | TransferStep::Process(_)
             | TransferStep::Pay(_)

@@ -200,7 +200,9 @@ impl Service {
             let is_asked = member.is_operator() && transfer.status == TransferStatus::Requested;
             let approval = if is_asked {
                 let proposal = self.approval_proposal(db, now, &transfer)?;
-                Some((proposal, self.sender_conditions(db, now, &transfer)?))
+                let terms = proposal.default_terms(&transfer);
+                let conditions = self.conditions_for_terms(db, now, &transfer, terms)?;
+                Some((proposal, conditions))
             } else {
                 None
             };

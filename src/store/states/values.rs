@@ -181,7 +181,7 @@ hashed! {
 hashed! {
     TRANSFERS = read_transfer(
         "kind || ' ' || id", account, mode, invoice, currency, amount, asset, to_address, rate, network_fee,
-        amount_crypto, approved_at, settled_by, settled_reason, requested_at,
+        amount_crypto, rate_basis, has_accepted_terms, approved_at, settled_by, settled_reason, requested_at,
     ) "from transfers where seq between :first and :last order by seq"
 }
 

@@ -41,6 +41,20 @@ impl TestnetShop {
         }
     }
 
+    /// Sets the fixed rates, before the shop starts.
+    pub fn set_rates(&self, rates: &str) {
+        std::fs::write(self.served.path("rates.json"), rates).unwrap();
+    }
+
+    /// Changes the fixed rates, and waits until the shop has read this rate of a coin in EUR.
+    #[track_caller]
+    pub fn change_rates(&self, rates: &str, coin: &str, euros: &str) {
+        self.set_rates(rates);
+        let rate =
+            format!("select rate from rate_figures where coin = '{coin}' and currency = 'EUR'");
+        self.served.wait_for_query_result(&rate, &[euros]);
+    }
+
     /// Opens a shop that accepts the coin of a UTXO chain through the node at this URL. Its wallet has the key
     /// [`TPUB`].
     #[track_caller]

@@ -79,7 +79,7 @@ pub fn file_with_rows(name: &str) -> Connection {
 }
 
 /// Statements, each with the kind of the constraint that rejects it.
-const REFUSED: [(&str, &str); 114] = [
+const REFUSED: [(&str, &str); 120] = [
     // A receiver has one queue.
     ("insert into webhook_queues (account, origin) values (1, 'https://a')", "UNIQUE"),
     ("insert into webhook_queues (account, origin, endpoint) values (1, 'https://a', 1)", "UNIQUE"),
@@ -187,22 +187,36 @@ const REFUSED: [(&str, &str); 114] = [
     ("update transfers set currency = 'GBP'", "CHECK"),
     ("update transfers set status = 'sent'", "CHECK"),
     // An approved transfer has terms, a final transfer has an end time, and a paid transfer has a transaction.
-    ("update transfers set rate = '1', amount_crypto = '1', network_fee = '0', network_fee_from = 'default',
+    ("update transfers set rate = '1', amount_crypto = '1', network_fee = '0', rate_basis = 'market', network_fee_from = 'default',
         sent_by = 'hand'", "CHECK"),
-    ("update transfers set approved_at = 1, rate = '1', amount_crypto = '1', network_fee = '0',
+    ("update transfers set approved_at = 1, rate = '1', amount_crypto = '1', network_fee = '0', rate_basis = 'market',
         network_fee_from = 'default', sent_by = 'hand'", "CHECK"),
-    ("update transfers set status = 'approved', approved_at = 1, rate = '1', amount_crypto = '1',
+    ("update transfers set status = 'approved', approved_at = 1, rate = '1', amount_crypto = '1', rate_basis = 'market',
         network_fee_from = 'default', sent_by = 'hand'", "CHECK"),
-    ("update transfers set status = 'approved', approved_at = 1, rate = '1', amount_crypto = '1', network_fee = '0',
+    ("update transfers set status = 'approved', approved_at = 1, rate = '1', amount_crypto = '1', network_fee = '0', rate_basis = 'market',
         network_fee_from = 'default'", "CHECK"),
-    ("update transfers set status = 'approved', approved_at = 1, rate = '1', amount_crypto = '1', network_fee = '0',
+    ("update transfers set status = 'approved', approved_at = 1, rate = '1', amount_crypto = '1', network_fee = '0', rate_basis = 'market',
         sent_by = 'hand'", "CHECK"),
+    ("update transfers set status = 'approved', approved_at = 1, rate = '1', amount_crypto = '1', network_fee = '0',
+        network_fee_from = 'default', sent_by = 'hand'", "CHECK"),
+    // A payout has no payment whose rate it could take.
+    ("update transfers set status = 'approved', approved_at = 1, rate = '1', amount_crypto = '1', network_fee = '0',
+        rate_basis = 'received', network_fee_from = 'default', sent_by = 'hand'", "CHECK"),
+    // The signer never sends accepted terms, and its part of the limit is at least the amount.
+    ("update transfers set status = 'approved', approved_at = 1, rate = '1', amount_crypto = '1', network_fee = '0',
+        rate_basis = 'market', network_fee_from = 'default', has_accepted_terms = 1, sent_by = 'signer', signer_at = 1,
+        signer_amount = 100", "CHECK"),
+    ("update transfers set status = 'approved', approved_at = 1, rate = '1', amount_crypto = '1', network_fee = '0',
+        rate_basis = 'market', network_fee_from = 'default', sent_by = 'signer', signer_at = 1, signer_amount = 99", "CHECK"),
+    ("update transfers set status = 'approved', approved_at = 1, rate = '1', amount_crypto = '1', network_fee = '0',
+        rate_basis = 'market', network_fee_from = 'default', sent_by = 'signer', signer_at = 1", "CHECK"),
+    ("update transfers set has_accepted_terms = 1", "CHECK"),
     ("update transfers set status = 'approved'", "CHECK"),
     ("update transfers set status = 'cancelled'", "CHECK"),
     ("update transfers set finalized_at = 1", "CHECK"),
     ("update transfers set status = 'paid', finalized_at = 1, approved_at = 1, rate = '1', amount_crypto = '1',
-        network_fee = '0', network_fee_from = 'default', sent_by = 'hand'", "CHECK"),
-    ("update transfers set status = 'processing', approved_at = 1, rate = '1', amount_crypto = '1', network_fee = '0',
+        network_fee = '0', rate_basis = 'market', network_fee_from = 'default', sent_by = 'hand'", "CHECK"),
+    ("update transfers set status = 'processing', approved_at = 1, rate = '1', amount_crypto = '1', network_fee = '0', rate_basis = 'market',
         network_fee_from = 'default', sent_by = 'hand'", "CHECK"),
     ("update transfers set sending = 'running'", "CHECK"),
     // A transfer is booked at most once and returned to the balance at most once.
@@ -263,7 +277,7 @@ fn tables_accept_valid_rows() {
            values (zeroblob(33), 'n', 1, 'test', 'EUR', 100, 'adjustment', 'invoice', 'i', 1, 2, 0)",
         "insert into ledger (link, id, account, mode, currency, amount, kind, ref_type, ref_id, transfer, reverses, created_at)
            values (zeroblob(33), 'q', 1, 'live', 'EUR', 100, 'payout_reversal', 'payout', 't', 1, 3, 0)",
-        "update transfers set status = 'approved', approved_at = 1, rate = '1', amount_crypto = '1', network_fee = '0',
+        "update transfers set status = 'approved', approved_at = 1, rate = '1', amount_crypto = '1', network_fee = '0', rate_basis = 'market',
            network_fee_from = 'default', sent_by = 'hand'",
         "update transfers set status = 'processing', handed_over_at = 1, started_by = 'a', started_at = 1,
            sending = 'running'",

@@ -14,7 +14,10 @@ use std::process::{Command, Stdio};
 
 /// Token of the reseller.
 pub const TOKEN: &str = "rt_ForATestOnly0000000000000000000Rco1f";
-/// Rate sources that do not respond.
+/// Fixed rates of 100 EUR for every coin of a main network.
+pub const RATES_OF_100: &str = r#"{"BTC": {"EUR": "100"}, "LTC": {"EUR": "100"}, "DOGE": {"EUR": "100"}, "ETH": {"EUR": "100"},
+    "USDC": {"EUR": "100"}, "USDT": {"EUR": "100"}, "TRX": {"EUR": "100"}, "SOL": {"EUR": "100"}}"#;
+/// Sources of rates that never respond.
 pub const NO_RATES: &str = "kraken=http://127.0.0.1:1,coinbase=http://127.0.0.1:1";
 /// Email of the operator.
 pub const EMAIL: &str = "operator@shop.test";
@@ -70,6 +73,7 @@ impl Installation {
             key: key["key"].as_str().unwrap().to_owned(),
             scratch,
         };
+        std::fs::write(served.path("rates.json"), RATES_OF_100).unwrap();
         let hash = coffer::domain::apikey::hash_key(TOKEN);
         served
             .open_file()
@@ -139,7 +143,7 @@ impl Installation {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
         command.args(["serve", "--listen", "127.0.0.1:0", "--log", log]);
         // The tests fetch no rates from the internet.
-        command.env("COFFER_RATES", NO_RATES);
+        command.env("COFFER_RATES", format!("fixed:{}", self.path("rates.json").display()));
         command.args(["--exit-with-parent", "--file"]).arg(&self.file);
         let process = Process::start_with_stderr(command.args(settings), errors);
         let url = process.wait_for_url();
@@ -168,6 +172,7 @@ impl Installation {
     #[track_caller]
     pub fn create_approved_payout_to(&self, running: &RunningServer, payee: [&str; 3]) -> String {
         let id = self.request_payout_to(running, payee);
+        self.wait_for_rates();
         let path = format!("/dashboard/api/payouts/{id}");
         running.operator_request("POST", &path, &approval_body()).expect(200);
         id
@@ -195,11 +200,18 @@ impl Installation {
         payout["id"].as_str().unwrap().to_owned()
     }
 
+    /// Waits until the server has read its fixed rates.
+    #[track_caller]
+    pub fn wait_for_rates(&self) {
+        let known = "select '' || exists (select 1 from rate_figures)";
+        self.wait_for_query_result(known, &["1"]);
+    }
+
     /// Assigns an approved payout to the signer, whatever the settings were when the payout was approved.
     #[track_caller]
     pub fn assign_to_signer(&self, id: &str) {
-        let given =
-            "update transfers set sent_by = 'signer', signer_at = approved_at where id = ?1";
+        let given = "update transfers set sent_by = 'signer', signer_at = approved_at, signer_amount = amount, \
+                has_accepted_terms = 0 where id = ?1";
         assert_eq!(self.open_file().execute(given, [id]).unwrap(), 1);
     }
 

@@ -2,7 +2,7 @@
 
 use crate::chain::till::TestnetShop;
 use crate::support::anvil::Node;
-use crate::support::installation::{Installation, RunningServer, SOLANA};
+use crate::support::installation::{Installation, NO_RATES, RunningServer, SOLANA};
 use crate::support::polling;
 use serde_json::{Value, json};
 
@@ -168,7 +168,7 @@ fn rate_far_from_the_market_needs_acceptance() {
 #[test]
 fn rate_needs_acceptance_without_a_fresh_market_rate() {
     let served = Installation::new();
-    let running = served.start(&[]);
+    let running = served.start(&["--rates", NO_RATES]);
     let id = served.request_payout_to(&running, SOLANA);
     let shop = ApprovalShop { served, running };
     let path = format!("/dashboard/api/payouts/{id}");

@@ -45,7 +45,7 @@ fn transaction_that_spends_shop_deposits_settles_its_transfer() {
     let mut merchant = LitecoinMerchant::open(&node);
     for round in ROUNDS {
         // The test spends these two deposits later, one for the refund and one for the payout.
-        let mut deposits = merchant.pay_invoice_in_parts(&[1_000_000, 24_000_000]);
+        let mut deposits = merchant.pay_invoice_in_parts(&[1_000_000, 20_000_000]);
         let mut paid = Vec::new();
         for who in round {
             let sent = merchant.processing_transfer(who, None);
@@ -76,7 +76,7 @@ fn entered_txid_takes_its_output_from_another_transfer() {
     let mut merchant = LitecoinMerchant::open(&node);
     for by in [SentBy::Hand, SentBy::Signer] {
         // The payout and the refund have the same amount and the same address.
-        merchant.pay_invoice_in_parts(&[25_000_000]);
+        merchant.pay_invoice_in_parts(&[20_000_000]);
         let first = merchant.processing_transfer(("payouts", SentBy::Hand), None);
         let made = merchant.payer.pay(&[(&first.to, first.units)]);
         merchant.restart_and_sync();
@@ -94,7 +94,7 @@ fn entered_txid_takes_its_output_from_another_transfer() {
         merchant.assert_paid(&second, &made.txid);
         merchant.assert_paid(&first, &own.txid);
         // An output that has settled one transfer cannot settle another.
-        merchant.pay_invoice_in_parts(&[25_000_000]);
+        merchant.pay_invoice_in_parts(&[20_000_000]);
         let third = merchant.processing_transfer(("refunds", SentBy::Hand), Some(&first.to));
         let taken = merchant.apply_pay_action(&third, &own.txid);
         taken.assert_error(409, "invalid_transition", Some("txid"));

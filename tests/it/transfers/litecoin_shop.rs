@@ -6,7 +6,7 @@ use super::signer::{waiting_signer, write_signer_response};
 use crate::chain::till::TestnetShop;
 use crate::support::Response;
 use crate::support::electrumx::Electrumx;
-use crate::support::installation::RunningServer;
+use crate::support::installation::{RATES_OF_100, RunningServer};
 use crate::support::litecoind::Litecoind;
 use crate::support::payer::{Coin, Payer, SignedTransaction, outpoint};
 use crate::support::polling;
@@ -102,6 +102,7 @@ impl<'n> LitecoinMerchant<'n> {
     ) -> LitecoinMerchant<'n> {
         let payer = Payer::with_coins(node, COINS);
         let till = TestnetShop::new(&["--node", &format!("litecoin={}", url(node))]);
+        till.set_rates(RATES_OF_100);
         let account_key = account_key();
         let public = Xpub::from_priv(&Secp256k1::new(), &account_key).to_string();
         crate::operator::wallets::parse_output(&till.add_wallet("litecoin", &public, &[]));
@@ -120,7 +121,7 @@ impl<'n> LitecoinMerchant<'n> {
             branches: 0,
             ahead_ms: 0,
         };
-        merchant.pay_invoice_in_parts(&[25_000_000]);
+        merchant.pay_invoice_in_parts(&[20_000_000]);
         merchant
     }
 
@@ -134,7 +135,9 @@ impl<'n> LitecoinMerchant<'n> {
         let made = self.payer.pay(&pays);
         self.payer.mine(3);
         self.restart_and_sync();
-        self.till.wait_for_event("invoice.confirmed", &invoice);
+        let is_exact = parts.iter().sum::<u64>() == 20_000_000;
+        let event = if is_exact { "invoice.confirmed" } else { "invoice.overpaid" };
+        self.till.wait_for_event(event, &invoice);
         invoice["id"].as_str().unwrap().clone_into(&mut self.invoice);
         let path: DerivationPath = format!("m/0/{}", self.invoices).parse().unwrap();
         let key = self.account_key.derive_priv(&Secp256k1::new(), &path);

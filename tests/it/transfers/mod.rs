@@ -19,6 +19,7 @@ mod on_tron;
 mod payouts;
 mod read_back;
 mod recipients;
+mod refund_terms;
 mod refunds;
 mod senders;
 mod sending;

@@ -15,7 +15,7 @@ use crate::file::audit::findings;
 use crate::operator::wallets::{EVM_XPUB, parse_output, run_wallet_command};
 use crate::process::deploy::signer::CHAIN_ID;
 use crate::support::anvil::{Node, transfer_calldata};
-use crate::support::installation::{RunningServer, approval_body};
+use crate::support::installation::{RATES_OF_100, RunningServer, approval_body};
 use crate::support::{Response, agent, polling, send};
 use serde_json::{Value, json};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -88,6 +88,7 @@ impl EthMerchant {
         let token = node.deploy_token();
         let settings = [format!("ethereum={url}"), format!("{USDC}={token}")];
         let mut till = TestnetShop::new(&["--node", &settings[0], "--token", &settings[1]]);
+        till.set_rates(r#"{"ETH": {"EUR": "100"}, "USDC": {"EUR": "1"}}"#);
         till.add_settings(more(&till, &token));
         let add = ["add", "evm", "--yes"];
         parse_output(&run_wallet_command(&till.served.file, &add, EVM_XPUB));
@@ -109,7 +110,7 @@ impl EthMerchant {
     #[track_caller]
     fn pay_invoice_in_each_coin(&mut self) {
         self.till.wait_for_rate("ethereum", "ETH");
-        for (at, units) in [(0, 10_u128.pow(16)), (1, 20_000_000)] {
+        for (at, units) in [(0, 2 * 10_u128.pow(17)), (1, 20_000_000)] {
             let asset = self.invoices[at].0;
             let invoice = self.till.create_invoice(self.running(), asset);
             self.send_coin(asset, invoice["depositAddress"].as_str().unwrap(), units);
@@ -119,6 +120,7 @@ impl EthMerchant {
         let confirmed = "select group_concat(status) from invoices";
         let both = &["confirmed,confirmed"];
         self.till.served.wait_for_query_result(confirmed, both);
+        self.till.change_rates(RATES_OF_100, "USDC", "100");
     }
 
     fn running(&self) -> &RunningServer {
@@ -222,6 +224,9 @@ impl EthMerchant {
     fn approve(&self, of: &EthTransfer, sent_by: &str) {
         let mut approval = approval_body();
         approval["sentBy"] = sent_by.into();
+        if of.path.contains("/refunds/") {
+            approval["basis"] = "market".into();
+        }
         self.apply_action(of, &approval).expect(200);
     }
 

@@ -1,7 +1,10 @@
 //! Refund requests: amount, invoice, destination, and their effect on the invoice.
 
+use crate::support::operator_interface::OperatorInterface;
 use crate::support::{LIVE, Response, Shop, TEST};
 use serde_json::{Value, json};
+
+const LITECOIN: &str = "tltc1qe4q6d68k24snn697tukzvqh0s50n4jrs5pv5pl";
 
 /// Requests a refund with this body.
 #[track_caller]
@@ -47,6 +50,51 @@ fn refund_response_is_as_documented_and_shown_on_its_invoice() {
     assert_eq!(shop.transfer_ledger(id, TEST), "refund -30.00");
     shop.apply_actions("refunds", id, &["approve", "fail"]);
     assert_eq!(refunded_amount(&shop, &invoice), Value::Null);
+}
+
+#[test]
+fn refund_of_an_overpaid_invoice_is_its_excess_unless_an_amount_is_given() {
+    let interface = OperatorInterface::open();
+    let shop = &interface.shop;
+    let excess = |invoice: &str| interface.get(&format!("invoices/{invoice}"))["excess"].clone();
+    for by_dashboard in [false, true] {
+        let invoice = shop.create_invoice("20.00", json!({}))["id"].as_str().unwrap().to_owned();
+        let refund = |amount: Option<&str>| {
+            let body = json!({ "invoice": invoice, "amount": amount, "toAddress": LITECOIN });
+            if by_dashboard {
+                interface.request("POST", "refunds", &body)
+            } else {
+                post_refund(shop, body)
+            }
+        };
+        let path = format!("/v1/invoices/{invoice}/simulate");
+        shop.post(&path, Some(TEST), json!({ "case": "over", "asset": "LTC" })).expect(200);
+        assert_eq!(shop.get_invoice(&invoice)["status"], "overpaid");
+        assert_eq!(shop.get_invoice(&invoice).get("excess"), None);
+        assert_eq!(excess(&invoice), "10.00");
+        let part = refund(Some("4.00")).expect(201).json();
+        assert_eq!(excess(&invoice), "6.00");
+        let rest = refund(None).expect(201).json();
+        assert_eq!((&part["amount"], &rest["amount"]), (&json!("4.00"), &json!("6.00")));
+        assert_eq!(excess(&invoice), "0.00");
+        let refused = refund(None);
+        refused.assert_error(400, "invalid_amount", Some("amount"));
+        let said = "amount must be given: the excess of this overpaid invoice is refunded, and 20.00 EUR are left to refund";
+        assert_eq!(refused.json()["message"], said);
+        // A given amount may be more than the excess.
+        refund(Some("5.00")).expect(201);
+        assert_eq!(excess(&invoice), "0.00");
+        // A cancelled refund gives its part back.
+        let id = rest["id"].as_str().unwrap();
+        shop.apply_actions("refunds", id, &["cancel"]);
+        assert_eq!(excess(&invoice), "1.00");
+        assert_eq!(refund(None).expect(201).json()["amount"], "1.00");
+    }
+    // Any other invoice has no excess.
+    let exact = shop.fund_balance(TEST, "100.00", "EUR");
+    assert_eq!(excess(&exact), Value::Null);
+    let all = shop.create_refund(&exact, None);
+    assert_eq!(shop.read_refund(&all)["amount"], "100.00");
 }
 
 #[test]

@@ -46,6 +46,7 @@ impl SignerShop {
         let adjustment = json!({ "currency": "EUR", "amount": "100000.00", "memo": "for a test" });
         let path = format!("/dashboard/api/accounts/{}/adjustments", served.account);
         running.operator_request("POST", &path, &adjustment).expect(201);
+        served.wait_for_rates();
         SignerShop { served, running }
     }
 

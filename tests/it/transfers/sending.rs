@@ -56,7 +56,7 @@ const PAYOUT: TransferKind = TransferKind::Payout;
 fn approve_for_signer(shop: &Shop, id: &str) {
     shop.apply_actions("payouts", id, &["approve"]);
     shop.execute_sql(&format!(
-        "update transfers set sent_by = 'signer', signer_at = approved_at where id = '{id}'"
+        "update transfers set sent_by = 'signer', signer_at = approved_at, signer_amount = amount where id = '{id}'"
     ));
 }
 
@@ -80,16 +80,16 @@ fn solana_txid(byte: u8) -> String {
 #[track_caller]
 fn create_started_payout(shop: &Shop, service: &Arc<Service>) -> String {
     let id = shop.create_payout("20.00");
-    assert!(service.transfers_to_send(NOW, 9).unwrap().is_empty(), "not approved yet");
+    assert!(service.next_transfer_to_send(NOW).unwrap().is_none(), "not approved yet");
     assert_eq!(error_code(block_on(service.begin_sending(NOW, PAYOUT, &id))), "invalid_transition");
     approve_for_signer(shop, &id);
-    assert_eq!(service.transfers_to_send(NOW, 9).unwrap().len(), 1);
+    assert!(service.next_transfer_to_send(NOW).unwrap().is_some());
     let begun = block_on(service.begin_sending(NOW, PAYOUT, &id)).unwrap();
     assert_eq!(
         (begun.status, begun.sending),
         (TransferStatus::Processing, Some(SendingState::Running))
     );
-    assert!(service.transfers_to_send(NOW, 9).unwrap().is_empty());
+    assert!(service.next_transfer_to_send(NOW).unwrap().is_none());
     assert_eq!(error_code(block_on(service.begin_sending(NOW, PAYOUT, &id))), "invalid_transition");
     id
 }
@@ -143,7 +143,7 @@ fn signer_response_is_stored_once_and_settles_nothing() {
             error_code(block_on(service.record_nothing_sent(NOW, PAYOUT, &id, ("x", true)))),
             "invalid_transition"
         );
-        assert!(service.transfers_to_send(NOW, 9).unwrap().is_empty());
+        assert!(service.next_transfer_to_send(NOW).unwrap().is_none());
         let (end, status) = if is_sent {
             (json!({ "action": "pay", "txid": solana_txid(1), "unverified": true }), "paid")
         } else {
@@ -169,11 +169,11 @@ fn signer_retry_runs_after_ten_minutes() {
     assert_eq!(retry(NOW).unwrap().sending, Some(SendingState::Retry));
     assert_eq!(service.next_signer_retry(NOW).unwrap(), Some(later(10)));
     for minutes in [0, 9] {
-        assert!(service.transfers_to_send(later(minutes), 9).unwrap().is_empty());
+        assert!(service.next_transfer_to_send(later(minutes)).unwrap().is_none());
         let early = block_on(service.begin_sending(later(minutes), PAYOUT, &id));
         assert_eq!(error_code(early), "invalid_transition");
     }
-    assert_eq!(service.transfers_to_send(later(10), 9).unwrap().len(), 1);
+    assert!(service.next_transfer_to_send(later(10)).unwrap().is_some());
     let again = block_on(service.begin_sending(later(10), PAYOUT, &id)).unwrap();
     assert_eq!(again.sending, Some(SendingState::Running));
     assert_eq!(retry(later(11)).unwrap().sending_progress.retry, Some((NOW, later(21))));
@@ -190,7 +190,7 @@ fn payment_by_others_prevents_the_signer_start() {
     let service = production_service(&shop);
     let id = shop.create_payout("20.00");
     approve_for_signer(&shop, &id);
-    assert_eq!(service.transfers_to_send(NOW, 9).unwrap().len(), 1);
+    assert!(service.next_transfer_to_send(NOW).unwrap().is_some());
     shop.execute_sql(&format!(
         "insert into observations (mode, chain, txid, position, asset, address, amount, state, seen_at) \
          select 'live', chain, 'a', 0, asset, to_address, amount_crypto, 'seen', approved_at / 1000 * 1000 \
@@ -198,7 +198,7 @@ fn payment_by_others_prevents_the_signer_start() {
          insert into destination_outputs (observation, destination) \
          select o.seq, t.destination from observations o join transfers t on t.id = '{id}' where o.txid = 'a'"
     ));
-    assert!(service.transfers_to_send(NOW, 9).unwrap().is_empty());
+    assert!(service.next_transfer_to_send(NOW).unwrap().is_none());
     assert_eq!(error_code(block_on(service.begin_sending(NOW, PAYOUT, &id))), "invalid_transition");
     shop.execute_sql(&format!(
         "insert into transfer_acts (transfer, kind, txid, source, at) \
@@ -228,7 +228,7 @@ fn unknown_signer_outcome_waits_for_a_person() {
         assert!(reason.contains("deadbeef"), "{reason}");
         assert_eq!(signer_command_state(&shop, &id), "unknown");
         // The signer command does not start again, and a late response changes nothing.
-        assert!(service.transfers_to_send(NOW, 9).unwrap().is_empty());
+        assert!(service.next_transfer_to_send(NOW).unwrap().is_none());
         for late in [
             error_code(block_on(service.begin_sending(NOW, PAYOUT, &id))),
             error_code(block_on(service.record_sent_transaction(NOW, PAYOUT, &id, "x"))),
@@ -320,7 +320,7 @@ fn test_mode_transfer_starts_no_signer() {
     let refund = shop.create_refund(&invoice, None);
     shop.apply_actions("refunds", &refund, &["approve"]);
     let service = production_service(&shop);
-    assert!(service.transfers_to_send(NOW, 9).unwrap().is_empty());
+    assert!(service.next_transfer_to_send(NOW).unwrap().is_none());
     let begun = block_on(service.begin_sending(NOW, TransferKind::Refund, &refund));
     assert_eq!(error_code(begun), "invalid_transition");
     assert_eq!(shop.apply_actions("refunds", &refund, &["process"])["status"], "processing");

@@ -8,6 +8,7 @@ use crate::domain::money::coin::Units;
 use crate::domain::money::{Cents, Currency};
 use crate::domain::rate::{FigureSource, RateFigure, RateQuote};
 use crate::domain::time::MINUTE_MS;
+use crate::domain::transfer::basis::{RateBasis, ReceivedCoins};
 use crate::domain::transfer::inputs::MoveTransfer;
 use crate::domain::transfer::request::TransferStepRequest;
 use crate::domain::transfer::{SendingProgress, TransferKind, TransferStatus};
@@ -32,9 +33,9 @@ fn refund(cents: i64) -> Transfer {
         to_address: "x".to_owned(),
         destination: 0,
         terms: None,
-        fee_source: None,
+        terms_source: None,
         sent_by: None,
-        signer_at: None,
+        signer_share: None,
         txid: None,
         reason: None,
         failure_reason: None,
@@ -62,6 +63,7 @@ fn proposal(minutes_ago: i64, is_guarded: bool) -> ApprovalProposal {
     });
     let known = RateQuote::fixed("80".parse().unwrap(), at);
     ApprovalProposal {
+        received: None,
         market: CoinMarket::new(figures.to_vec(), Some(known), NOW),
         fee: ProposedFee {
             amount: Units(10_000),
@@ -93,7 +95,7 @@ fn approval_summary(
     let ltc = Asset::find("LTC").unwrap();
     let fixed = fixed.map_err(|refusal| (refusal.param, refusal.message))?;
     let (sent, rate) = (ltc.format_units(fixed.terms.amount_crypto), fixed.terms.rate.to_string());
-    Ok((sent, rate, fixed.fee_source.as_str(), fixed.accepted_fields))
+    Ok((sent, rate, fixed.source.fee.as_str(), fixed.accepted_fields))
 }
 
 #[test]
@@ -135,7 +137,7 @@ fn refusal_of_far_rate_shows_amounts_at_both_rates() {
     let far =
         approval_summary(determine_terms(&json!({ "rate": "0.08" }), &of, &fresh)).unwrap_err();
     let message = "rate 0.08 is 99.9 % below the market rate of LTC in EUR, 80 (kraken 80.1, coinbase 79.9; 0 s old): \
-        40.00 EUR would buy 500 LTC, not 0.5. Send a rate within 2 % of the market's, or acceptRate: true";
+        40.00 EUR would buy 500 LTC, not 0.5. Send a rate within 2 % of it, or acceptRate: true";
     assert_eq!(far, (Some("rate".to_owned()), message.to_owned()));
     for rate in ["78.3999999999", "81.6000000001", "80000"] {
         let (param, message) = approval_summary(determine_terms(
@@ -200,6 +202,112 @@ fn fee_above_a_quarter_needs_acceptance() {
     // 0.00025 LTC.
     let (param, _) = approval_summary(determine_terms(&json!({}), &refund(2), &fresh)).unwrap_err();
     assert_eq!(param.as_deref(), Some("networkFee"));
+}
+
+/// Returns a proposal for a refund: 21.74 USDC came in for 20.00 EUR at 0.92, and the market is at this rate now.
+fn received_proposal(market: &str) -> ApprovalProposal {
+    let mut proposal = proposal(0, true);
+    let market = market.parse().unwrap();
+    let told = [FigureSource::Kraken, FigureSource::Coinbase];
+    let figures =
+        told.map(|source| RateFigure { source, rate: market, via: String::new(), at: NOW });
+    proposal.market = CoinMarket::new(figures.to_vec(), Some(RateQuote::fixed(market, NOW)), NOW);
+    let rate = "0.92".parse().unwrap();
+    let amount = Units(21_740_000);
+    proposal.received = Some(ReceivedCoins { amount, value: Cents(2_000), rate });
+    proposal
+}
+
+fn usdc_refund(cents: i64) -> Transfer {
+    Transfer { asset: Asset::find("USDC-BASE").unwrap(), ..refund(cents) }
+}
+
+#[test]
+fn refund_sends_the_share_of_what_came_in() {
+    for market in ["0.46", "0.92", "1.84"] {
+        let proposal = received_proposal(market);
+        for (cents, gross) in [(2_000, "21.73913"), (500, "5.434782"), (1, "0.010869")] {
+            let body = json!({ "networkFee": "0", "acceptFee": true });
+            let fixed = determine_terms(&body, &usdc_refund(cents), &proposal).unwrap();
+            let sent = usdc_refund(cents).asset.format_units(fixed.terms.amount_crypto);
+            assert_eq!((sent.as_str(), fixed.source.basis), (gross, RateBasis::Received));
+            assert!(!fixed.source.is_accepted, "{market}");
+        }
+    }
+}
+
+#[test]
+fn more_coins_than_the_share_need_acceptance() {
+    let of = usdc_refund(2_000);
+    for (market, body, rate, insisted) in [
+        // Fewer coins than the share need no acceptance.
+        ("1.84", json!({ "basis": "market" }), "1.84", &[][..]),
+        ("0.46", json!({ "basis": "market", "acceptRate": true }), "0.46", &["rate"]),
+        (
+            "0.4612",
+            json!({ "basis": "market", "rate": "0.46", "acceptRate": true }),
+            "0.46",
+            &["rate"],
+        ),
+        ("0.46", json!({ "basis": "received" }), "0.92", &[]),
+        ("0.46", json!({ "rate": "0.93" }), "0.93", &[]),
+        ("0.46", json!({ "rate": "0.91", "acceptRate": true }), "0.91", &["rate"]),
+    ] {
+        let body = merged(&body, &json!({ "networkFee": "0" }));
+        let fixed = determine_terms(&body, &of, &received_proposal(market)).unwrap();
+        let found = (fixed.terms.rate.to_string(), fixed.accepted_fields.clone());
+        assert_eq!(found, (rate.to_owned(), insisted.to_vec()), "{market} {body}");
+        assert_eq!(fixed.source.is_accepted, !insisted.is_empty());
+    }
+    for (market, body, part) in [
+        (
+            "0.46",
+            json!({ "basis": "market" }),
+            "0.46 sends 43.47826 USDC for 20.00 EUR. 21.74 USDC came in",
+        ),
+        ("0.46", json!({ "rate": "0.919" }), "0.919 sends 21.762785 USDC"),
+        ("0.46", json!({ "rate": "0.46" }), "0.46 is 50 % below the rate of what came in, 0.92"),
+        ("0.46", json!({ "rate": "9.2" }), "9.2 is 900 % above the rate of what came in, 0.92"),
+    ] {
+        let body = merged(&body, &json!({ "networkFee": "0" }));
+        let refused = determine_terms(&body, &of, &received_proposal(market)).unwrap_err();
+        assert_eq!(refused.param.as_deref(), Some("rate"), "{body}");
+        assert!(refused.message.starts_with(&format!("rate {part}")), "{}", refused.message);
+    }
+}
+
+#[test]
+fn rate_of_what_came_in_needs_no_market() {
+    let mut proposal = received_proposal("0.46");
+    proposal.market = CoinMarket::new(Vec::new(), None, NOW);
+    let body = json!({ "networkFee": "0" });
+    let fixed = determine_terms(&body, &usdc_refund(2_000), &proposal).unwrap();
+    assert_eq!((fixed.terms.rate.to_string().as_str(), fixed.source.is_accepted), ("0.92", false));
+    let market = json!({ "basis": "market" });
+    let refused = determine_terms(&market, &usdc_refund(2_000), &proposal).unwrap_err();
+    assert_eq!(refused.param.as_deref(), Some("rate"));
+}
+
+#[test]
+fn basis_must_exist() {
+    let none = proposal(0, true);
+    let refused =
+        determine_terms(&json!({ "basis": "received" }), &refund(2_000), &none).unwrap_err();
+    assert_eq!(
+        refused.message,
+        "basis must be market: no confirmed payment of this invoice is in LTC"
+    );
+    let payout = Transfer { kind: TransferKind::Payout, invoice: None, ..refund(2_000) };
+    for basis in ["received", "market"] {
+        let refused = determine_terms(&json!({ "basis": basis }), &payout, &none).unwrap_err();
+        assert_eq!(refused.message, "basis is allowed only for a refund");
+    }
+}
+
+fn merged(body: &Value, more: &Value) -> Value {
+    let mut body = body.clone();
+    body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    body
 }
 
 #[test]

@@ -21,11 +21,14 @@ export const feeSources = /** @type {Record<string, string>} */ ({
 /** Labels of the ways to send a transfer: by hand or by the signer. */
 export const senders = /** @type {Record<string, string>} */ ({ hand: 'You, from your wallet', signer: 'The signer' });
 
+/** Labels of the bases of a refund's rate. */
+export const bases = /** @type {Record<string, string>} */ ({ received: 'What came in', market: 'Market rate' });
+
 /** Formats coin amount and fee in one line. @param {Detail} each @param {Approval} approval */
 function line(each, approval) {
   const amount = money(each.amount, each.currency);
   if (approval.amountCrypto === null)
-    return `${amount}: ${approval.rateProblem ? 'no fresh market rate' : 'the network fee exceeds the amount'}.`;
+    return `${amount}: ${approval.rateProblem && !approval.received ? 'no fresh market rate' : 'the network fee exceeds the amount'}.`;
   const worth = approval.networkFee === null ? '' : ` (${money(approval.networkFee, each.currency)})`;
   const fee = money(approval.networkFeeCrypto, each.assetSymbol);
   return `${amount} = ${money(approval.amountCrypto, each.assetSymbol)}, fee ${fee}${worth}`;
@@ -50,7 +53,15 @@ export function basis(each) {
   const rate = approval.rate
     ? `${money(approval.rate, each.currency)} for one ${each.assetSymbol}, ${approval.rateAgeSeconds} s old`
     : `No fresh rate: ${approval.rateProblem}`;
+  const { received } = approval;
   return [
+    [
+      'Came in',
+      received &&
+        `${money(received.amount, each.assetSymbol)} for ${money(received.value, each.currency)}, at ` +
+          `${money(received.rate, each.currency)} for one ${each.assetSymbol}. The share of this refund is ` +
+          money(received.share, each.assetSymbol),
+    ],
     ['Market rate', told ? `${rate} (${told})` : rate],
     [
       'Network fee',
@@ -92,13 +103,21 @@ export function approvalForm(each) {
           },
         ]
       : [];
+  /** @type {import("../shared/api.js").Field[]} */
+  const basisFields = approval?.received
+    ? [{ name: 'basis', label: 'Rate of', type: 'select', value: approval.basis, options: Object.entries(bases) }]
+    : [];
   return {
     fields: [
+      ...basisFields,
       {
         name: 'rate',
         label: `Rate: ${each.currency} for one ${each.assetSymbol}`,
         inputmode: 'decimal',
-        hint: approval?.rate ? 'Default: the market rate.' : 'Required, because no fresh market rate is available.',
+        hint:
+          approval?.rate || approval?.received
+            ? `Default: the rate of ${approval.received ? 'the basis' : 'the market'}.`
+            : 'Required, because no fresh market rate is available.',
       },
       { element: insist.rate.element },
       {

@@ -209,6 +209,7 @@ function summaryCard(all) {
     ],
     ['Confirmed in time', money(sums.confirmedOnTime, invoice.currency)],
     ['Confirmed late', sums.confirmedLate === '0.00' ? null : money(sums.confirmedLate, invoice.currency)],
+    ['Excess', all.excess === null ? null : `${money(all.excess, invoice.currency)} above the price, not refunded`],
     ['Accepted as paid', `from ${money(sums.paidFrom, invoice.currency)} to ${money(sums.paidUpTo, invoice.currency)}`],
     ['Refunded', invoice.refundedAmount ? money(invoice.refundedAmount, invoice.currency) : null],
     [
@@ -304,8 +305,11 @@ async function askRefund(context, all, amount = '') {
           name: 'amount',
           label: `Amount in ${invoice.currency}`,
           inputmode: 'decimal',
-          value: amount,
-          hint: 'Leave empty to refund all that is left.',
+          value: amount || (all.excess === '0.00' ? '' : (all.excess ?? '')),
+          hint:
+            all.excess === null
+              ? 'Leave empty to refund all that is left.'
+              : `The price is ${money(invoice.amount, invoice.currency)}. Leave empty to refund the excess.`,
         },
         { name: 'asset', label: 'Coin', type: 'select', value: invoice.asset ?? '', options },
         {

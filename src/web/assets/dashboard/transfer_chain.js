@@ -169,10 +169,19 @@ function proposalTable(context, kind, each) {
       actionButton(context, 'Dismiss transaction…', 'Transaction dismissed.', dismiss, 'small'),
     );
   };
+  const dismissAll = async () =>
+    (await confirmAction(
+      'Dismiss all transactions?',
+      `None of them sent this ${singular(kind)}. They are not offered again.`,
+      'Dismiss all',
+    )) && operator('POST', `${kind}/${each.id}`, { action: 'dismiss', txid: 'all' });
   return h(
     'div',
     { class: 'stack' },
     h('h3', null, 'Possible transactions'),
+    context.isOperator && !isRunning && each.proposals.length > 1
+      ? actionButton(context, 'Dismiss all…', 'Transactions dismissed.', dismissAll, 'small')
+      : null,
     table(
       'Possible transactions',
       /** @type {import("../shared/dom.js").Column<Schemas["TransferProposal"]>[]} */ ([
@@ -221,7 +230,7 @@ function reviewTable(context, kind, each) {
           name: 'Ended',
           cell: (review) =>
             review.endedAt
-              ? h('div', null, localTime(review.endedAt), h('p', { class: 'quiet' }, review.reason))
+              ? h('div', null, localTime(review.endedAt), h('p', { class: 'quiet' }, endText(review)))
               : null,
         },
         {
@@ -232,6 +241,13 @@ function reviewTable(context, kind, each) {
       each.reviews,
     ).element,
   );
+}
+
+/** Describes how a review ended. @param {Schemas["TransferReview"]} review */
+function endText(review) {
+  if (review.decision === 'cleared') return 'Ended by its chain: the problem is gone.';
+  const by = review.endedBy ? ` by ${review.endedBy}` : '';
+  return `${words(review.decision ?? 'resolved')}${by}: ${review.reason ?? ''}`;
 }
 
 /**

@@ -122,6 +122,7 @@ function stepFields(action, each, isTest) {
 function overrideBoxes(action) {
   const labels = /** @type {Record<string, Record<string, string>>} */ ({
     pay: { unverified: 'Mark as paid without a check on the chain' },
+    release: { unverified: 'Release although its chain cannot be checked' },
     fail: { force: 'Put the amount back although it may have been sent' },
   });
   const boxes = Object.entries(labels[action] ?? {}).map(([name, label]) => field({ name, label, type: 'checkbox' }));

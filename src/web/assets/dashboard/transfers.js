@@ -249,7 +249,7 @@ async function detail(context, kind, id) {
           ['Amount', money(each.amount, each.currency)],
           ['Coin amount', each.amountCrypto ? money(each.amountCrypto, each.assetSymbol) : 'Fixed on approval'],
           ['Network fee', networkFee(each)],
-          ['Rate', each.rate ? `${money(each.rate, each.currency)} per coin` : null],
+          ['Rate', rateText(each)],
           ['Sent by', each.sentBy ? (senders[each.sentBy] ?? each.sentBy) : null],
           ['Coin', coinName(each.assetSymbol, each.asset)],
           ['Chain', words(each.chain)],
@@ -280,6 +280,13 @@ async function detail(context, kind, id) {
     chainCard(context, kind, each),
     toSend(context, each),
   );
+}
+
+/** Describes the rate and its basis. @param {Transfer} each */
+function rateText(each) {
+  if (!each.rate) return null;
+  const basis = each.rateBasis === 'received' ? ', as it came in' : '';
+  return `${money(each.rate, each.currency)} per coin${basis}`;
 }
 
 /** Describes the network fee and its source. @param {Transfer} each */

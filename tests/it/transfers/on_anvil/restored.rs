@@ -106,8 +106,14 @@ fn assert_held_before_sending(merchant: &mut EthMerchant, copied: &CopiedEthTran
         }
         merchant.apply_action(of, &json!({ "action": "release" })).expect(200);
     }
-    // At the market rate, the transactions are worth more than twice its amount, or nearly nothing.
+    // At the market rate, the first transaction is worth about the amount. It may have sent the transfer, so the amount is
+    // not put back before a person decides.
     let cancel = json!({ "action": "cancel", "reason": "another customer's" });
+    let refused = merchant.apply_action(requested, &cancel);
+    refused.assert_error(409, "invalid_transition", Some("action"));
+    assert!(refused.text.contains(sent[0].as_str()), "{}", refused.text);
+    let dismiss = json!({ "action": "dismiss", "txid": "all" });
+    merchant.apply_action(requested, &dismiss).expect(200);
     merchant.apply_action(requested, &cancel).expect(200);
     if merchant.sent_by == "signer" {
         // A transaction paid the destination after the copy was taken. The signer does not start until the operator

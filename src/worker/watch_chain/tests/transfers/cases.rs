@@ -59,7 +59,7 @@ impl RefundHistory {
         let now = self.now;
         self.update_stored_refund(id, move |transfer| {
             transfer.sent_by = Some(SentBy::Signer);
-            transfer.signer_at = Some(now);
+            transfer.signer_share = Some((now, transfer.amount));
             transfer.sending = Some(sending);
             transfer.sending_progress.sending_reason = Some("a test".to_owned());
             let is_retry = sending == SendingState::Retry;
@@ -170,7 +170,7 @@ fn exact_payment_settles_a_refund_of_a_signer_but_not_a_restored_refund() {
             assert!(all.apply_action(&id, &json!({ "action": "fail" })).is_none());
             let later = all.now.plus_ms(DAY_MS);
             let service = &all.shop.service;
-            assert!(service.transfers_to_send(later, 9).unwrap().is_empty());
+            assert!(service.next_transfer_to_send(later).unwrap().is_none());
             assert_eq!(service.next_signer_retry(Time(0)).unwrap(), None);
             let again = block_on(service.begin_sending(later, KIND, &id));
             assert_eq!(unwrap_refusal(again).code.to_string(), "invalid_transition");
@@ -199,23 +199,23 @@ fn signer_is_not_started_for_a_refund_with_a_matching_payment() {
     let now = all.now;
     all.update_stored_refund(&id, move |transfer| {
         transfer.sent_by = Some(SentBy::Signer);
-        transfer.signer_at = Some(now);
+        transfer.signer_share = Some((now, transfer.amount));
     });
-    assert_eq!(all.shop.service.transfers_to_send(all.now, 9).unwrap().len(), 1);
+    assert!(all.shop.service.next_transfer_to_send(all.now).unwrap().is_some());
     // The block time is a fraction of a second before the approval, because nodes report whole seconds.
     all.now = all.now.plus_ms(-900);
     let txid = all.pay_refund_amount(0, 1);
     all.now = all.now.plus_ms(900);
     all.catch_up();
     let service = &all.shop.service;
-    assert!(service.transfers_to_send(all.now, 9).unwrap().is_empty());
+    assert!(service.next_transfer_to_send(all.now).unwrap().is_none());
     // Simulates a signer whose start was decided before the payment was seen.
     let begun = block_on(service.begin_sending(all.now, TransferKind::Refund, &id));
     assert_eq!(unwrap_refusal(begun).code.to_string(), "invalid_transition");
     assert_eq!(all.refund_view(&id)["proposals"][0]["txid"], txid);
     all.apply_action(&id, &json!({ "action": "dismiss", "txid": txid })).unwrap();
     let service = &all.shop.service;
-    assert_eq!(service.transfers_to_send(all.now, 9).unwrap().len(), 1);
+    assert!(service.next_transfer_to_send(all.now).unwrap().is_some());
     block_on(service.begin_sending(all.now, KIND, &id)).unwrap();
 }
 
@@ -229,7 +229,7 @@ fn retry_that_awaits_a_decision_has_no_due_time() {
     all.catch_up();
     let later = all.now.plus_ms(DAY_MS);
     let service = &all.shop.service;
-    assert!(service.transfers_to_send(later, 9).unwrap().is_empty());
+    assert!(service.next_transfer_to_send(later).unwrap().is_none());
     assert_eq!(service.next_signer_retry(later).unwrap(), None);
 }
 

@@ -57,7 +57,7 @@ fn no_signer_starts_where_more_exact_payments_came_than_are_kept() {
     let now = all.now;
     all.update_stored_refund(&id, move |transfer| {
         transfer.sent_by = Some(SentBy::Signer);
-        transfer.signer_at = Some(now);
+        transfer.signer_share = Some((now, transfer.amount));
     });
     let exact = all.shop.units_for_sixty_euros() / 10;
     all.send_crowd(0, 1_100, exact);
@@ -68,7 +68,7 @@ fn no_signer_starts_where_more_exact_payments_came_than_are_kept() {
     let problem = read["onChain"]["problem"].as_str().unwrap();
     assert!(problem.contains("not all are kept"), "{problem}");
     let service = &all.shop.service;
-    assert!(service.transfers_to_send(all.now, 9).unwrap().is_empty());
+    assert!(service.next_transfer_to_send(all.now).unwrap().is_none());
     let begun = block_on(service.begin_sending(all.now, KIND, &id));
     assert_eq!(unwrap_refusal(begun).code.to_string(), "invalid_transition");
     // It can still be sent by hand, and settles.
