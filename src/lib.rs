@@ -35,7 +35,8 @@
 //! # Five basic designs
 //!
 //! 1. The status of an invoice is computed, never set: [`domain::status`]. Every change of an invoice ends in the same
-//!    step: load the invoice, recompute the status, save the changes, record the event.
+//!    step: load the invoice, recompute the status, save the changes, record the event. What a payout or a refund got is
+//!    computed in the same way, for all that share a destination: [`domain::transfer::destination`].
 //! 2. One writer, group commit: [`store::Store::write`] returns after the commit.
 //! 3. One table describes all routes: [`http::routes`] feeds the router, authentication, documents, metrics and tests.
 //! 4. The type of a handler or of `api::operation::OperationFn` decides who may call. Every query has a scope: an
@@ -70,6 +71,21 @@
 //! 6. `service::settle` and [`service::events`] record the event, and its deliveries for [`service::webhooks`].
 //! 7. [`store`]: `invoices`, `quotes`, `addresses`, `invoice_steps`, `idempotency`, `events`, `deliveries` in one
 //!    commit.
+//!
+//! # A payout becomes paid
+//!
+//! 1. [`service::payouts`] checks the request; `service::transfers` (`request_transfer`) stores it with its destination,
+//!    and books the amount out of the balance.
+//! 2. `service::approval` fixes rate, fee and sender by [`domain::transfer::approval`] and [`domain::transfer::sender`].
+//! 3. [`worker::send`] runs the signer, or a person sends it. `service::transfers::acts` records the transaction that
+//!    either of them names.
+//! 4. A block has an output to the destination: [`service::intake`] (`owner`) stores it as the destination's.
+//! 5. `service::transfers::destination` loads all transfers and outputs of the destination,
+//!    [`domain::transfer::destination`] (`assess_destination`) shares the outputs out, and `save` stores what changed:
+//!    shares, proposals, reviews.
+//! 6. A transfer that its outputs settle becomes paid by `service::transfers` (`book_step`), which records the event.
+//! 7. [`store`]: `transfers`, `transfer_acts`, `destination_outputs`, `transfer_proposals`, `transfer_reviews` and
+//!    `ledger` in one commit.
 //!
 //! # An operator signs in
 //!

@@ -112,6 +112,17 @@ pub(super) fn check_paid_transfers(
     db: &Reader<'_>,
     report: &mut dyn FnMut(AuditFinding),
 ) -> Result<(), Error> {
+    for_each_transfer(db, |transfer| match transfer.sending_progress.settled_by {
+        Some(SettledBy::Chain) => check_paid_transfer(db, transfer, report),
+        Some(SettledBy::Person | SettledBy::Unchecked) | None => Ok(()),
+    })
+}
+
+/// Passes each transfer of all accounts to `check`, in the order of insertion.
+pub(super) fn for_each_transfer(
+    db: &Reader<'_>,
+    mut check: impl FnMut(&Transfer) -> Result<(), Error>,
+) -> Result<(), Error> {
     let mut after = 0;
     loop {
         let page = transfers::list_after(db, after, PAGE)?;
@@ -119,11 +130,7 @@ pub(super) fn check_paid_transfers(
             return Ok(());
         };
         after = last.seq;
-        for transfer in &page {
-            if transfer.sending_progress.settled_by == Some(SettledBy::Chain) {
-                check_paid_transfer(db, transfer, report)?;
-            }
-        }
+        page.iter().try_for_each(&mut check)?;
     }
 }
 

@@ -1,5 +1,6 @@
 //! Compares the newest event of each object with the stored object, in the fields that cannot change after the event.
 
+use super::destinations::for_each_transfer;
 use super::{AuditFinding, Error, PAGE};
 use crate::domain::confirmations::OnChain;
 use crate::domain::invoice::Invoice;
@@ -8,7 +9,7 @@ use crate::domain::payment::Payment;
 use crate::domain::quote::Quote;
 use crate::domain::render;
 use crate::domain::transfer::on_chain::ReviewKind;
-use crate::store::{Reader, audit_log, deposits, events, transfer_reviews, transfers};
+use crate::store::{Reader, audit_log, deposits, events, transfer_reviews};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
@@ -38,26 +39,19 @@ pub(super) fn check_transfers(
     db: &Reader<'_>,
     report: &mut dyn FnMut(AuditFinding),
 ) -> Result<(), Error> {
-    let mut after = 0;
-    loop {
-        let page = transfers::list_after(db, after, PAGE)?;
-        let Some(last) = page.last() else {
-            return Ok(());
-        };
-        after = last.seq;
-        for transfer in &page {
-            if let Some(told) = newest_event_object(db, transfer.account, &transfer.id)? {
-                let stored = parse_object(render::transfer(transfer)?.get());
-                let about = format!("{} {}", transfer.kind, transfer.id);
-                // If the attached transaction disappeared after the event, another one may be attached now, so `txid`
-                // may differ.
-                let reviews = transfer_reviews::of_transfer(db, transfer.seq)?;
-                let was_gone = reviews.iter().any(|review| review.kind == ReviewKind::Gone);
-                let is_fixed = |field: &str| !(was_gone && field == "txid");
-                report_differences(&about, &told, &stored, is_fixed, report);
-            }
+    for_each_transfer(db, |transfer| {
+        if let Some(told) = newest_event_object(db, transfer.account, &transfer.id)? {
+            let stored = parse_object(render::transfer(transfer)?.get());
+            let about = format!("{} {}", transfer.kind, transfer.id);
+            // If the attached transaction disappeared after the event, another one may be attached now, so `txid` may
+            // differ.
+            let reviews = transfer_reviews::of_transfer(db, transfer.seq)?;
+            let was_gone = reviews.iter().any(|review| review.kind == ReviewKind::Gone);
+            let is_fixed = |field: &str| !(was_gone && field == "txid");
+            report_differences(&about, &told, &stored, is_fixed, report);
         }
-    }
+        Ok(())
+    })
 }
 
 /// Checks rule 4 of the audit: the newest event of a deposit has the stored values.
