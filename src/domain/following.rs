@@ -37,6 +37,8 @@ pub struct OpenObservation {
     pub txid: String,
     /// Position in the transaction: output index or log index.
     pub position: u32,
+    /// Address that received the money.
+    pub address: String,
     /// State of the observation on the chain.
     pub state: PaymentState,
     /// The last known block of the transaction.

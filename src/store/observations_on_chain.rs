@@ -17,11 +17,11 @@ const COMES_BACK_MAX: u32 = 500;
 
 rows! {
     fn read(
-        txid, position, state, block_height: Option<u32>, block_hash: Option<String>, spends: InputSources,
+        txid, position, address, state, block_height: Option<u32>, block_hash: Option<String>, spends: InputSources,
         has_vanished = "vanished_at is not null",
     ) -> OpenObservation {
         let block = block_height.zip(block_hash).map(|(height, hash)| Block { height, hash });
-        Ok(OpenObservation { txid, position, state, block, has_vanished, spends: spends.0 })
+        Ok(OpenObservation { txid, position, address, state, block, has_vanished, spends: spends.0 })
     }
 
     fn all_unconfirmed(db, chain: Chain) -> Vec<OpenObservation> =

@@ -5,7 +5,9 @@
 use super::conflicts::spenders_in;
 use super::watched::SecondReadTargets;
 use super::{ForwardStep, Head, NodeError, StepBuilder, block_position};
-use crate::chain::BlockRead;
+use crate::chain::{BlockRead, WatchTargets};
+use crate::domain::address;
+use crate::domain::chain::Chain;
 use crate::domain::following::{
     ChainPosition, ChainStepOutcome, OpenObservation, Rescan, RescanStep,
 };
@@ -179,6 +181,10 @@ impl StepBuilder<'_> {
             if !is_read || there.contains(&(open.txid.as_str(), open.position)) {
                 continue;
             }
+            // The destination of a transfer that ended long ago is not looked for.
+            if !is_watched(self.watched, self.chain(), &open.address) {
+                continue;
+            }
             // Blocks of UTXO chains are read as a whole. On account chains, a list of transfers may lack entries
             // without an error.
             let is_whole = self.chain().has_outputs() && !self.node.is_queried_by_address();
@@ -194,6 +200,17 @@ impl StepBuilder<'_> {
             missing.push((open.txid.clone(), open.position));
         }
         Ok(missing)
+    }
+}
+
+/// Returns `true` if a read of blocks looks for this address, or if the node is queried by address.
+fn is_watched(watched: &dyn WatchTargets, chain: Chain, address: &str) -> bool {
+    if let Some(script) = address::output_script(chain, address) {
+        watched.has_script(&script)
+    } else if let Some(account) = address::account_bytes(chain, address) {
+        watched.has_account(&account)
+    } else {
+        true
     }
 }
 

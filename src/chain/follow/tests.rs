@@ -146,6 +146,7 @@ fn create_open_observation(txid: &str, spends: &str) -> OpenObservation {
     OpenObservation {
         txid: txid.to_owned(),
         position: 0,
+        address: "a".to_owned(),
         state: PaymentState::Seen,
         block: None,
         has_vanished: false,

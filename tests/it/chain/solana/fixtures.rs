@@ -174,6 +174,7 @@ fn to_open_observation(of: &Observation) -> OpenObservation {
     OpenObservation {
         txid: of.txid.clone(),
         position: of.position,
+        address: of.address.clone(),
         state: PaymentState::Seen,
         block: of.block.clone(),
         has_vanished: false,

@@ -1,6 +1,6 @@
 //! Tests of which payments settle a refund, and which payments cause a review.
 
-use super::{KIND, RefundHistory, foreign_addresses};
+use super::{KIND, RefundHistory, foreign_addresses, start_watch};
 use crate::domain::money::coin::Units;
 use crate::domain::time::{DAY_MS, MINUTE_MS, Time};
 use crate::domain::transfer::sender::SentBy;
@@ -254,6 +254,23 @@ fn payment_of_a_failed_refund_is_reviewed() {
         all.mine_until_final();
         assert_eq!(all.refund_view(&id)["reviews"].as_array().unwrap().len(), 1);
         assert_eq!(all.refund_view(&id)["proposals"][0]["txid"], txid);
+    }
+}
+
+#[test]
+fn rescan_keeps_the_payment_at_a_destination_that_is_no_longer_watched() {
+    for asset in ["BTC", "ETH"] {
+        let mut all = RefundHistory::new(asset, 1);
+        let id = all.process_refund(0);
+        let txid = all.pay_refund_amount(0, 1);
+        all.finalize_all();
+        // A server that starts now watches only the shop's own addresses.
+        let (chain, now) = (all.chain(), all.now);
+        all.watch = start_watch(&all.shop.service, chain, &all.shop.ours);
+        all.shop.service.order_rescan(now, chain, 1).unwrap();
+        all.catch_up();
+        assert_eq!(all.refund_state(&id), [PAID, "settled", &txid], "{asset}");
+        assert_eq!(audit_findings(&all.shop.service), Vec::<String>::new(), "{asset}");
     }
 }
 
