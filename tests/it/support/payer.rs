@@ -88,6 +88,25 @@ impl Payer<'_> {
         made
     }
 
+    /// Splits the oldest coin into this many equal coins, which can be spent at once.
+    #[track_caller]
+    pub fn split_oldest_coin(&mut self, coins: usize) {
+        let coin = self.coins.remove(0);
+        let amount = (coin.amount - FEE * 2) / u64::try_from(coins).unwrap();
+        let script = self.script_of_key(&self.key).to_hex_string();
+        let own = self.node.call("decodescript", json!([script]));
+        let own = own["addresses"][0].as_str().unwrap();
+        let made = self.build_transaction(vec![coin], &vec![(own, amount); coins], FEE);
+        self.send(&made);
+        let (txid, key) = (&made.txid, self.key);
+        let new = (0..u32::try_from(coins).unwrap()).map(|position| Coin {
+            at: outpoint(txid, position),
+            amount,
+            key,
+        });
+        self.coins.extend(new);
+    }
+
     /// Signs the transaction of [`Payer::pay`] without sending it.
     #[track_caller]
     pub fn sign(&mut self, to: &[(&str, u64)]) -> SignedTransaction {

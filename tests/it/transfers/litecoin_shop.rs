@@ -312,10 +312,21 @@ impl<'n> LitecoinMerchant<'n> {
     pub fn restore_copy(&mut self, copy: &str) -> String {
         self.running.process.kill();
         let told = self.till.run_coffer(&["restore", copy, "--force"]);
-        // The restore ended every session, so the operator signs in again.
+        // The restore ended every session.
+        self.sign_in_again();
+        told
+    }
+
+    /// Starts the server after it was killed, and signs the operator in again.
+    #[track_caller]
+    pub fn sign_in_again(&mut self) {
         let settings = [&self.till.settings()[..], &["--signer", &self.signer]].concat();
         self.running = self.till.served.start(&settings);
-        told
+    }
+
+    /// Returns the id of the newest paid invoice.
+    pub fn invoice(&self) -> &str {
+        &self.invoice
     }
 
     /// Mines blocks, restarts the server, and waits until the server has read the new blocks.

@@ -3,6 +3,8 @@
 mod durability;
 mod events;
 mod guards;
+mod histories;
+mod litecoin_histories;
 mod litecoin_kills;
 mod litecoin_lost;
 mod litecoin_mweb;
@@ -11,6 +13,7 @@ mod litecoin_restored;
 mod litecoin_shares;
 mod litecoin_shop;
 mod litecoin_told;
+mod money;
 mod on_anvil;
 mod on_chain;
 mod on_litecoin;
