@@ -5,6 +5,7 @@
 mod by_hand;
 mod by_signer;
 mod ended;
+mod histories;
 mod lost;
 mod restored;
 mod shared;
@@ -374,8 +375,7 @@ impl EthMerchant {
     fn resolve_review(&self, of: &EthTransfer, kind: &str, action: &str) -> Response {
         let read = self.read_transfer(of);
         let mut reviews = read["reviews"].as_array().unwrap().iter();
-        let open = reviews.find(|review| review["endedAt"].is_null());
-        let open = open.unwrap();
+        let open = reviews.find(|review| review["endedAt"].is_null()).unwrap();
         assert_eq!(open["kind"], kind, "{read:#}");
         self.apply_action(
             of,

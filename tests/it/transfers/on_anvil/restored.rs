@@ -186,7 +186,7 @@ fn assert_signer_starts(merchant: &EthMerchant, copied: &CopiedEthTransfers) {
 impl EthMerchant {
     /// Restores a copy of the file, starts the server, and returns the output of the command.
     #[track_caller]
-    fn restore_copy(&mut self, copy: &str) -> String {
+    pub(super) fn restore_copy(&mut self, copy: &str) -> String {
         self.running.take().unwrap().process.kill();
         let told = self.till.run_coffer(&["restore", copy, "--force"]);
         self.running = Some(self.till.start());
