@@ -1,7 +1,7 @@
 //! Backups: copies a file that may be in use, and prepares a copy for a restore.
 //!
 //! Invariant: a file gets its final name only when it is complete and synced. The name never refers to a mixture of
-//! two files. A copy is in rollback mode, so that [`super::foreign_log`] recognizes a log that belongs to another file.
+//! two files. A copy is in rollback mode, so that `foreign_log` recognizes a log that belongs to another file.
 
 mod hold;
 mod noting;

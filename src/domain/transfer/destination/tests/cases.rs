@@ -189,6 +189,15 @@ fn failing_with_an_arrival_there_already_opens_its_review() {
         (world.open_reviews(0), world.open_reviews(1)),
         (vec!["arrived t".to_owned()], vec![])
     );
+    // Both fail while it is in the mempool. Once the first has failed, it is the payment of the second.
+    let mut world = World::new(&[100, 100], TWICE);
+    play(&mut world, &[Event::Seen(0), Event::Fail(0), Event::Fail(1)]);
+    assert_eq!((world.open_reviews(0), world.open_reviews(1)), (vec![], vec![]));
+    play(&mut world, &[Event::Mined(0)]);
+    assert_eq!(
+        (world.open_reviews(0), world.open_reviews(1)),
+        (vec![], vec!["arrived t".to_owned()])
+    );
 }
 
 #[test]
