@@ -19,6 +19,7 @@ fn changed_rate_file_is_reloaded_and_broken_one_ignored() {
         std::fs::rename(temporary, &path).unwrap();
     };
     let setting = format!("fixed:{}", path.display());
+    std::fs::remove_file(&path).unwrap();
     let running = served.start(&["--rates", &setting]);
     let problem =
         "select ifnull(problem, 'none') from rate_sources union all select 'untried' limit 1";

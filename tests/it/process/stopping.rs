@@ -156,6 +156,8 @@ fn stopping_server_starts_no_signer() {
     stopping.join().unwrap();
     served.wait_for_query_result(STATE, &["approved "]);
     assert_eq!(program_start_count(&served.path("noted")), 0);
+    // This server has no rates, so a person accepted the rate.
+    served.assign_to_signer(&id);
     // The next server sends the payout.
     let running = served.start(&signer_settings(&program));
     served.wait_for_query_result(STATE, &["processing "]);

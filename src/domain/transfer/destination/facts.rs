@@ -85,7 +85,12 @@ impl DestinationOutput {
     /// Returns `true` if the output was first seen at `at` or later, when the block at `height` was the last one that was
     /// read. Nodes report times in full seconds, and the time in a header may be wrong.
     fn is_since(&self, at: Time, height: Option<u32>) -> bool {
-        let is_later_block = height.zip(self.height).is_some_and(|(read, height)| height > read);
+        let heights = height.zip(self.height);
+        if heights.is_some_and(|(read, height)| height <= read) {
+            // Such a block may have come later, by a reorg.
+            return self.seen_at >= at;
+        }
+        let is_later_block = heights.is_some();
         self.seen_at >= start_of_second(at)
             || is_later_block && self.seen_at >= at.plus_ms(-HEADER_TIME_ERROR_MS_MAX)
     }
