@@ -552,6 +552,18 @@ create table unexplained (
   primary key (chain, address)
 ) strict, without rowid;
 
+-- Transactions and addresses that the node does not give, although it gives everything else.
+create table set_aside (
+  chain  text    not null references chain_cursors (chain),
+  kind   text    not null check (kind in ('address', 'transaction')),
+  id     text    not null,
+  -- block of the transaction, where it is known
+  height integer check (height >= 0),
+  reason text    not null,
+  since  integer not null,
+  primary key (chain, kind, id)
+) strict, without rowid;
+
 
 -- Money in
 

@@ -10,7 +10,7 @@
 //! | --- | --- | --- |
 //! | [`domain`] | pure rules: money, coins, the status of an invoice, bookings, signatures; `domain::fields` declares fields, `domain::render` the JSON of resources and events | libraries that compute |
 //! | [`store`] | SQLite: one writer that commits in groups, read connections, one module for each table | domain |
-//! | [`service`] | functions that operations, workers and commands share; each takes `now` and writes in one transaction | domain, store |
+//! | [`service`] | functions that operations, workers and commands share; each that writes takes a [`service::Step`]. Its modules stand in one order, in `tests/tidy/rooms.rs` | domain, store |
 //! | `api` | operations, each declared once: one file for each resource, found by its path, with inputs, declarations and functions | domain, store, service |
 //! | [`acme`] | certificates by ACME: the account, orders, challenges, and the certificate that connections use | domain, ureq, rustls |
 //! | [`http`] | transport: hyper, routes, authentication, limits, statuses, OpenAPI documents, pages | api, service, domain, clock, web |
@@ -51,10 +51,11 @@
 //!    to our addresses, and those that unconfirmed payments spend.
 //! 3. [`domain::following`] and [`domain::observation`] hold the step's result.
 //! 4. [`worker::watch_chain`] runs the steps on a thread for each chain.
-//! 5. [`service::chains`] (`apply`, `apply::items`) applies a result in batches; `depth` with
+//! 5. [`service::chains`] (`apply`, `apply::items`) applies a result in batches; `service::confirmations` with
 //!    [`domain::confirmations`] decides what is confirmed.
-//! 6. [`service::intake`] records an observation: `owner` finds the invoice or customer, `payment` values it. Once it
-//!    is confirmed, `payment` (`book_change`) books the sale and the fee that [`domain::ledger`] computes.
+//! 6. `service::observations` records an observation: `recipient` finds the invoice, customer or destination. For an
+//!    invoice, [`service::intake`] (`payment`) values it. Once it is confirmed, `book_change` books the sale and the fee
+//!    that [`domain::ledger`] computes.
 //! 7. `service::settle` recomputes the invoice by [`domain::status`], and records its event.
 //! 8. [`store`]: `observations`, `observations_on_chain`, `payments`, `ledger` and `invoices` in one commit for each
 //!    batch; `chain_cursors` moves with the last batch of new observations.
@@ -79,7 +80,7 @@
 //! 2. `service::approval` fixes rate, fee and sender by [`domain::transfer::approval`] and [`domain::transfer::sender`].
 //! 3. [`worker::send`] runs the signer, or a person sends it. `service::transfers::acts` records the transaction that
 //!    either of them names.
-//! 4. A block has an output to the destination: [`service::intake`] (`owner`) stores it as the destination's.
+//! 4. A block has an output to the destination: `service::observations` (`recipient`) stores it as the destination's.
 //! 5. `service::transfers::destination` loads all transfers and outputs of the destination,
 //!    [`domain::transfer::destination`] (`assess_destination`) shares the outputs out, and `save` stores what changed:
 //!    shares, proposals, reviews.
@@ -87,13 +88,24 @@
 //! 7. [`store`]: `transfers`, `transfer_acts`, `destination_outputs`, `transfer_proposals`, `transfer_reviews` and
 //!    `ledger` in one commit.
 //!
+//! # An event is delivered
+//!
+//! 1. [`service::events`] (`record_event`) stores the event in the transaction that changes its object, with a delivery
+//!    for each receiver.
+//! 2. [`worker::deliver`] finds the receivers with due deliveries. `worker::receivers` keeps one queue for each.
+//! 3. [`service::webhooks`] (`prepare_delivery`) makes the body, and signs it by [`domain::signature`].
+//! 4. [`outbound`] resolves the receiver, refuses private addresses, and posts the body.
+//! 5. [`service::webhooks`] (`record_attempts`) stores the result, and the time of the next attempt by
+//!    [`domain::retry`].
+//! 6. [`store`]: `events`, `deliveries` and `delivery_attempts`.
+//!
 //! # An operator signs in
 //!
 //! 1. `http::operator::session` reads [`domain::user::inputs`].
 //! 2. `http::password` counts the attempt in `http::throttle` and hashes the password in `http::hashing` by
-//!    [`service::operator::passwords`].
+//!    [`service::users::passwords`].
 //! 3. `http::code` counts an attempt with a code of [`domain::second_factor`].
-//! 4. [`service::operator::members`] (`sign_in`) begins the session; `service::operator::codes` uses up the code.
+//! 4. [`service::users::members`] (`sign_in`) begins the session; `service::users::codes` uses up the code.
 //! 5. [`store`]: `users`, `sessions`, `known_clients`, `recovery_codes` and `used_steps` in one commit.
 //!
 //! # Where is …?
@@ -102,6 +114,9 @@
 //!   them on the first confirmation.
 //! - A reorg: [`chain::follow`] finds the common block, `service::chains::apply` (`unconfirm_blocks_above`) moves
 //!   payments back to seen, and `service::intake::payment` (`book_change`) reverses their bookings.
+//! - A new coin: a row in [`domain::asset`] (`ASSETS`), its logo in [`web`], and `tests/golden`. A coin of a new chain also
+//!   needs a row in [`domain::chain`] (`CHAINS`).
+//! - A new kind of node: a folder in [`chain`] that implements [`chain::Node`], and a row in `chain::kind` (`NODE_KINDS`).
 //! - A field of a resource, for example of an endpoint: its view in [`domain::render::endpoints`], its inputs in
 //!   `api::operator::endpoints`, its column in [`store::endpoints`]. The compiler names the other places once the
 //!   struct has the field. A column is added in `sql/schema.sql`, and after the first release by a migration that

@@ -23,6 +23,7 @@ delete from destinations;
 delete from deposits;
 delete from claims;
 delete from unexplained;
+delete from set_aside;
 delete from balance_walks;
 delete from own_transfers;
 delete from own_addresses;

@@ -1,8 +1,7 @@
 //! Outcomes of operations, and the work that remains after their functions have returned.
 
 use crate::service::page::Page;
-use crate::service::{Error, Json, Service, idempotency};
-use crate::store::Tx;
+use crate::service::{Error, Json, Service, Step, idempotency};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use std::pin::Pin;
@@ -24,7 +23,7 @@ pub enum Job {
 pub type ReadWork = Box<dyn FnOnce(&Service) -> Result<Outcome, Error> + Send>;
 
 /// Function of a write transaction.
-pub type WriteWork = Box<dyn FnOnce(&Service, &Tx<'_>) -> Result<Outcome, Error> + Send>;
+pub type WriteWork = Box<dyn FnOnce(&Step<'_>) -> Result<Outcome, Error> + Send>;
 
 /// Future that returns the outcome of an operation.
 pub type WaitWork = Pin<Box<dyn Future<Output = Result<Outcome, Error>> + Send>>;
@@ -154,7 +153,7 @@ impl Job {
     /// # Errors
     /// Never fails. A `Result` is the return type of every operation's function.
     pub fn write(
-        work: impl FnOnce(&Service, &Tx<'_>) -> Result<Outcome, Error> + Send + 'static,
+        work: impl FnOnce(&Step<'_>) -> Result<Outcome, Error> + Send + 'static,
     ) -> Result<Job, Error> {
         Ok(Job::Write(Box::new(work)))
     }

@@ -4,13 +4,14 @@
 
 use super::Config;
 use crate::chain::follow::AddressPools;
+use crate::chain::rpc::RequestWatch;
 use crate::chain::setting::probe::try_node;
 use crate::chain::setting::{ChainNodes, FollowedNodeUrls};
 use crate::chain::urls::NodeUrls;
 use crate::clock::Clock;
 use crate::domain::chain::Chain;
-use crate::service::chains::live::{LiveChain, LiveMode};
-use crate::service::chains::nodes::{NodeAnswer, NodeControl, remove_nodes_of_other_url};
+use crate::service::followed::nodes::{NodeAnswer, NodeControl, remove_nodes_of_other_url};
+use crate::service::followed::{LiveChain, LiveMode};
 use crate::service::{Error, Service};
 use crate::store::chain_nodes::{self, ChainNodeRow};
 use crate::store::{Changes, FileKind, Store};
@@ -18,10 +19,6 @@ use crate::worker::watch_chain::{ChainWaker, ChainWakers, ChainWatch, Follower, 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-/// Maximum number of outputs stored in one transaction, so that other writers are not delayed.
-const OUTPUTS_MAX: usize = 200;
-/// Maximum duration of a transaction that stores outputs, in milliseconds.
-const BATCH_MS_MAX: i64 = 50;
 /// Maximum wait for the end of all chain threads at shutdown. A thread that still waits for its node loses no data.
 const END_WAIT: Duration = Duration::from_millis(300);
 
@@ -99,27 +96,25 @@ impl Followers {
     ) -> Result<Follower, Error> {
         let chain = node.chain;
         let watch = ChainWatch {
-            service: Weak::clone(&self.service),
-            chain,
-            addresses: self.pools.for_chain(chain),
-            blocks_max: chain.row().step_blocks_max,
-            outputs_max: OUTPUTS_MAX,
-            part_ms_max: BATCH_MS_MAX,
             test_networks: self.configured.test_networks,
-            was_rescan: false,
-            has_rescan: false,
-            rescan_problem: None,
-            final_problem: None,
-            is_connected: false,
-            network: None,
-            unread: None,
+            ..ChainWatch::new(Weak::clone(&self.service), chain, self.pools.for_chain(chain))
         };
         log::info!("chain configured: chain={chain} node={}", node.label());
-        let connect = Box::new(NodeUrls::new(node.clone()));
+        let connect = Box::new(NodeUrls::new(node.clone()).with_watch(self.request_watch(chain)));
         let pace = PollIntervals::for_chain(chain);
         let clock = Arc::clone(&self.clock);
         let started = Follower::start(watch, connect, clock, pace, waker, previous);
         started.map_err(|error| Error::Failed(format!("{chain} cannot be followed: {error}")))
+    }
+
+    /// Returns the callback that reports the requests of a chain to the service.
+    fn request_watch(&self, chain: Chain) -> RequestWatch {
+        let (service, clock) = (Weak::clone(&self.service), Arc::clone(&self.clock));
+        RequestWatch::new(move |begins| {
+            if let Some(service) = service.upgrade() {
+                service.record_request(chain, begins.then(|| clock.now()));
+            }
+        })
     }
 
     /// Asks every chain thread to end, without waiting. No thread is started any more.

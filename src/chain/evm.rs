@@ -20,10 +20,10 @@ mod traces;
 
 pub use logs::TRANSFER;
 
-use super::rpc::{CallFailure, MethodError, Rpc, invalid_answer};
+use super::rpc::{ApartSeed, CallFailure, MethodError, Rpc, invalid_answer};
 use super::tokens::{Tokens, token_accounts_on_network};
 use super::{
-    AccountBalance, BlockRead, Head, LookupResult, MempoolRead, Node, NodeError,
+    AccountBalance, BlockRead, FinalProblem, Head, LookupResult, MempoolRead, Node, NodeError,
     TransactionOutcome, WatchTargets,
 };
 use crate::domain::asset::{ASSETS, Asset, AssetKind, Chain};
@@ -36,6 +36,7 @@ use logs::encode_quantity;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
+use std::marker::PhantomData;
 
 /// Largest number of blocks read in one range. After a refusal by the node, ranges are shorter.
 const SPAN_MAX: u32 = 64;
@@ -48,6 +49,8 @@ pub struct Evm {
     /// Native coin of the chain; `None` if Coffer does not list it.
     native: Option<&'static Asset>,
     known: Option<EvmIdentity>,
+    /// Why the node gave no final block with its newest one.
+    final_problem: Option<FinalProblem>,
     traces: Option<bool>,
     /// Number of failed trace requests, by block height. Used only while it is unknown whether the node supports
     /// traces.
@@ -82,6 +85,7 @@ impl Evm {
             overridden,
             native: ASSETS.iter().find(is_native),
             known: None,
+            final_problem: None,
             traces: None,
             trace_refusals: BTreeMap::new(),
             untraced_below: 0,
@@ -190,19 +194,42 @@ impl Evm {
     fn read_head(&mut self) -> Result<Head, NodeError> {
         self.verify_identity()?;
         let calls = ["latest", "finalized"].map(|tag| ("eth_getBlockByNumber", (tag, false)));
-        let mut answers = self.rpc.batch::<Option<EvmHeader>>(&calls)?.into_iter();
-        let latest = answers.next().transpose();
-        let latest =
-            latest.map_err(|error| self.unexpected_error("eth_getBlockByNumber", &error))?;
-        let header = latest.flatten().ok_or(NodeError::Behind)?;
-        let (block, time) = to_block_and_time(&header)?;
-        // A node returns an error if it does not support the `finalized` tag, or has no final block yet.
-        let finalized = answers.next().and_then(Result::ok).flatten();
-        let finalized = finalized.map(|header| to_block_and_time(&header)).transpose()?;
+        let seed = ApartSeed(PhantomData::<Option<EvmHeader>>);
+        let mut answers = self.rpc.batch_with_seed(&calls, seed)?.into_iter();
+        let latest = match answers.next() {
+            Some(Ok(header)) => header.map_err(|error| self.rpc.unreadable_value(&error))?,
+            Some(Err(error)) => return Err(self.unexpected_error("eth_getBlockByNumber", &error)),
+            None => None,
+        };
+        let (block, time) = to_block_and_time(&latest.ok_or(NodeError::Behind)?)?;
         // Another node behind the url may have reported the final block, which may be above the newest block of this
         // node.
-        let finalized = finalized.map(|(last, _)| last.height.min(block.height));
+        let finalized = match answers.next().map_or(Ok(None), |answer| self.final_height(answer)) {
+            Ok(finalized) => finalized.map(|last| last.min(block.height)),
+            Err(error) => {
+                let asked = format!("eth_getBlockByNumber finalized at {}", self.rpc.label());
+                self.final_problem = Some(FinalProblem { asked, error });
+                return Ok(Head { block, time, is_complete: true, finalized: None });
+            }
+        };
+        self.final_problem = None;
         Ok(Head { block, time, is_complete: true, finalized })
+    }
+
+    /// Returns the height in the answer about the newest final block; `None` if there is no final block yet.
+    fn final_height(
+        &self,
+        answer: Result<Result<Option<EvmHeader>, serde_json::Error>, MethodError>,
+    ) -> Result<Option<u32>, NodeError> {
+        match answer {
+            Ok(Ok(Some(header))) => to_block_and_time(&header).map(|(block, _)| Some(block.height)),
+            Ok(Ok(None)) => Ok(None),
+            Ok(Err(error)) => Err(self.rpc.unreadable_value(&error)),
+            Err(error) if is_unknown_block(&error) => Ok(None),
+            Err(MethodError { code, message }) => {
+                Err(NodeError::Unreachable(format!("it refuses this: {message} ({code})")))
+            }
+        }
     }
 
     fn find_transaction_outcome(
@@ -326,6 +353,10 @@ impl Node for Evm {
     fn fee_estimate(&mut self) -> Result<Option<NodeFees>, NodeError> {
         let fees = self.gas_fees();
         self.rpc.distrust_if_invalid(fees)
+    }
+
+    fn final_problem(&self) -> Option<&FinalProblem> {
+        self.final_problem.as_ref()
     }
 
     fn request_count(&self) -> u64 {

@@ -6,6 +6,7 @@ mod again;
 mod claims;
 mod conflicts;
 mod dated;
+mod fork;
 mod late;
 mod network;
 mod pool;
@@ -25,6 +26,7 @@ use crate::domain::following::{
 };
 use crate::domain::observation::{Block, Observation};
 use crate::domain::time::{MINUTE_MS, Time};
+use fork::CursorOutcome;
 use network::check_network;
 use pool::sort_parents_first;
 
@@ -55,7 +57,8 @@ pub enum FollowOutcome {
     Step(Box<ChainStep>),
     /// The node lacks a block that was read earlier. The caller waits, or asks another node.
     Lagging(NodeLag),
-    /// The chain is not followed until the operator orders a rescan. The text is the reason.
+    /// The chain is not followed until the operator orders a rescan, or the node has the cursor's block again. The text
+    /// is the reason.
     Stopped(String),
 }
 
@@ -96,32 +99,22 @@ pub fn compute_step(
     manner: StepOptions,
     hear: &mut dyn FnMut(&ChainPosition),
 ) -> Result<FollowOutcome, NodeError> {
-    if let (Some(why), None) = (&known.stopped, &known.rescan) {
-        return Ok(FollowOutcome::Stopped(why.clone()));
-    }
     node.begin_step(known);
     let network = node.network()?;
     check_network(known, &network, manner.test_networks)?;
     let head = node.head()?;
     hear(&head_position(&head));
-    let lagging = |lacks| {
-        let head = head_position(&head);
-        Ok(FollowOutcome::Lagging(NodeLag { head, lacks }))
-    };
     let mut step = StepBuilder { node, known, watched, manner };
     let (keep, outcome) = match &known.cursor {
         None => step.first_step(&head)?,
-        Some(cursor) if known.stopped.is_some() => step.read_rescan(cursor, &head)?,
-        Some(cursor) => match step.check_cursor(&cursor.block, &head)? {
-            CursorCheck::Lagging(lacks) => return lagging(lacks),
-            CursorCheck::Reorganised => match step.roll_back()? {
-                // A node that stays on an abandoned branch is treated like a node that lags.
-                ChainStepOutcome::Stopped(_) if head.block.height < cursor.block.height => {
-                    return lagging(cursor.block.height);
-                }
-                outcome => (Vec::new(), outcome),
-            },
-            CursorCheck::Same => match (step.answer_pending_request(), &known.rescan) {
+        Some(cursor) if known.stopped.is_some() && known.rescan.is_some() => {
+            step.read_rescan(cursor, &head)?
+        }
+        Some(cursor) => match step.follow_cursor(&cursor.block, &head)? {
+            CursorOutcome::End(outcome) => return Ok(outcome),
+            CursorOutcome::Step(outcome) => (Vec::new(), outcome),
+            CursorOutcome::Rescan => step.read_rescan(cursor, &head)?,
+            CursorOutcome::Same => match (step.answer_pending_request(), &known.rescan) {
                 (Some(outcome), _) => (Vec::new(), outcome),
                 (None, Some(_)) if manner.rescans => step.read_rescan(cursor, &head)?,
                 (None, Some(_) | None) => step.step_forward(cursor, &head)?,
@@ -138,22 +131,23 @@ pub fn compute_step(
     })))
 }
 
-/// Result of comparing the cursor's block with the node's block at the same height.
-enum CursorCheck {
-    Same,
-    /// The node has no block at this height.
-    Lagging(u32),
-    Reorganised,
-}
-
 impl StepBuilder<'_> {
     fn chain(&self) -> Chain {
         self.known.chain
     }
 
+    /// Returns `true` if the node gives whole blocks, so that what is not in a block that was read is not in it.
+    fn reads_whole_blocks(&self) -> bool {
+        self.chain().has_outputs() && !self.node.is_queried_by_address()
+    }
+
     /// Computes the first step, which begins to follow the chain at its newest block. Stores hashes of earlier blocks
     /// at growing distances, to detect a later reorg.
     fn first_step(&mut self, head: &Head) -> Result<(Vec<Block>, ChainStepOutcome), NodeError> {
+        // Without a final block, it would be a guess from which block on payments have to become final.
+        if let Some(problem) = self.node.final_problem() {
+            return Err(problem.to_error());
+        }
         let deepest = match (self.chain().row().horizon, head.finalized) {
             (Depth::Blocks(blocks), _) => head.block.height.saturating_sub(blocks),
             (Depth::Final, Some(finalized)) => finalized.min(head.block.height),
@@ -182,45 +176,6 @@ impl StepBuilder<'_> {
         Ok((keep, outcome))
     }
 
-    /// Compares the cursor's block with the node's block at the same height. Only a different hash at a stored height
-    /// is a reorg.
-    fn check_cursor(&mut self, cursor: &Block, head: &Head) -> Result<CursorCheck, NodeError> {
-        let held = if head.block.height >= cursor.height {
-            Some(cursor)
-        } else {
-            let kept = &self.known.kept;
-            kept.iter().find(|block| block.height <= head.block.height)
-        };
-        let Some(held) = held else {
-            return Ok(CursorCheck::Lagging(cursor.height));
-        };
-        Ok(match self.node.block_hash_at(held.height)? {
-            None => CursorCheck::Lagging(held.height),
-            Some(hash) if hash != held.hash => CursorCheck::Reorganised,
-            Some(_) if held == cursor => CursorCheck::Same,
-            Some(_) => CursorCheck::Lagging(cursor.height),
-        })
-    }
-
-    /// Rolls back to the newest stored block that the node still has. Stops the chain if the node has no stored
-    /// block.
-    fn roll_back(&mut self) -> Result<ChainStepOutcome, NodeError> {
-        let mut lowest = None;
-        for held in &self.known.kept {
-            lowest = self.node.block_hash_at(held.height)?;
-            if lowest.as_ref() == Some(&held.hash) {
-                return Ok(ChainStepOutcome::RolledBackTo(held.clone()));
-            }
-        }
-        let (Some(_), Some(held)) = (lowest, self.known.kept.last()) else {
-            return Err(NodeError::Behind);
-        };
-        let (chain, height) = (self.chain(), held.height);
-        Ok(ChainStepOutcome::Stopped(format!(
-            "{chain} was reorganised deeper than it is watched: its block {height} is not the one that was read"
-        )))
-    }
-
     /// Reads new blocks, then the mempool. Then reads the newly final blocks a second time.
     fn step_forward(
         &mut self,
@@ -241,6 +196,7 @@ impl StepBuilder<'_> {
             to,
             complete: None,
             disputed: None,
+            final_lag: None,
             found: self.observations_in(&blocks),
             present: Vec::new(),
             vanished: Vec::new(),
@@ -250,6 +206,7 @@ impl StepBuilder<'_> {
             scanned_to: None,
             sent: Vec::new(),
             conflicts: Vec::new(),
+            set_aside: Vec::new(),
         };
         if self.chain().has_outputs() {
             forward.complete = Some(forward.to.block.clone());
@@ -262,9 +219,11 @@ impl StepBuilder<'_> {
             });
             keep.extend(self.reread_final_blocks(head, &keep, &mut forward)?);
         }
+        forward.missing.extend(self.refuted_payments(&forward.found));
         if is_at_head && head.is_complete {
             forward.sent = self.look_up_sent_transactions(head, &keep, &forward.to.block);
         }
+        forward.set_aside = self.node.set_aside();
         Ok((keep, ChainStepOutcome::Forward(Box::new(forward))))
     }
 

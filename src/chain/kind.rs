@@ -4,7 +4,7 @@ use super::Node;
 use super::cost::RequestCost;
 use super::electrum::{Electrum, SCHEMES, ServerUrl};
 use super::evm::Evm;
-use super::rpc::{Endpoint, Limits, Rpc};
+use super::rpc::{Endpoint, Limits, RequestWatch, Rpc};
 use super::solana::Solana;
 use super::tokens::Tokens;
 use super::tron::Tron;
@@ -25,6 +25,8 @@ pub struct NodeSettings {
     pub tokens: Tokens,
     /// Time and size limits of requests.
     pub limits: Limits,
+    /// Callback that learns when a request begins and ends.
+    pub watch: Option<RequestWatch>,
 }
 
 /// A kind of node.
@@ -96,7 +98,8 @@ pub static NODE_KINDS: &[NodeKind] = &[
 impl NodeSettings {
     /// Returns a JSON-RPC client.
     fn rpc(&self) -> Rpc {
-        Rpc::new(vec![self.endpoint.clone()], self.headers.clone(), self.limits)
+        let rpc = Rpc::new(vec![self.endpoint.clone()], self.headers.clone(), self.limits);
+        rpc.with_watch(self.watch.clone())
     }
 }
 

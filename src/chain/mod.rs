@@ -5,8 +5,10 @@
 
 pub mod rates;
 
+mod backoff;
 pub mod cost;
 pub mod electrum;
+mod error;
 pub mod evm;
 pub mod filter;
 pub mod follow;
@@ -22,42 +24,15 @@ pub mod tron;
 pub mod urls;
 pub mod utxo;
 
+pub use error::{FinalProblem, NodeError};
+
 use crate::domain::asset::Asset;
 use crate::domain::following::{ChainState, PolledAddress};
 use crate::domain::money::coin::Units;
 use crate::domain::network_fee::NodeFees;
 use crate::domain::observation::{Block, InputSource};
+use crate::domain::set_aside::SetAside;
 use crate::domain::time::Time;
-
-/// Reason why a request to a node failed, or why its answer was rejected. The texts are for the operator, and contain
-/// neither a URL nor a secret.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NodeError {
-    /// No connection, a timeout, an incomplete answer or a server error. The caller retries, or asks the next URL.
-    Unreachable(String),
-    /// The node reported a rate limit or a size limit. The caller sends smaller requests, less often.
-    Limited(String),
-    /// The node, or another node behind its load balancer, does not have the requested block yet. The caller retries.
-    Behind,
-    /// The answer contradicts an earlier answer or the request. The caller discards the whole answer.
-    Lied(String),
-    /// The node is on another network or refuses the login. The operator must correct the settings.
-    Wrong(String),
-}
-
-impl std::fmt::Display for NodeError {
-    /// Writes the error without the words "the node", which the caller writes before it: "does not have that block
-    /// yet".
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            NodeError::Unreachable(text) => write!(out, "cannot be asked: {text}"),
-            NodeError::Limited(text) => write!(out, "limits what is asked: {text}"),
-            NodeError::Behind => out.write_str("does not have that block yet"),
-            NodeError::Lied(text) => write!(out, "is not believed: {text}"),
-            NodeError::Wrong(text) => write!(out, "is the wrong one: {text}"),
-        }
-    }
-}
 
 /// The newest block of a node, and the state of the node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -195,6 +170,10 @@ pub trait WatchTargets {
     fn accounts_with_unassigned(&self, max: usize) -> Option<Vec<[u8; 20]>> {
         self.queried_accounts(max)
     }
+    /// Returns `true` if new blocks are read. Blocks of account chains are read a second time once they are final.
+    fn reads_new_blocks(&self) -> bool {
+        false
+    }
     /// Returns the addresses to poll in this step. Used by nodes that are queried by address.
     fn polled_addresses(&self) -> &[PolledAddress] {
         &[]
@@ -223,7 +202,7 @@ pub trait Node: Send {
     fn head(&mut self) -> Result<Head, NodeError>;
 
     /// Returns the hash of the block at this height, or `None` if the node does not have the block yet. At a height
-    /// that never gets a block, returns a text that is not a hash.
+    /// that never gets a block, returns a text that is not a hash, usually `NO_BLOCK`.
     ///
     /// # Errors
     ///
@@ -386,14 +365,34 @@ pub trait Node: Send {
         Vec::new()
     }
 
-    /// Returns the number of requests so far. Each call of a batch counts as one request, because providers charge by
-    /// call.
+    /// Returns why the node gives no final blocks at present. Everything else is read, and they are asked for again.
+    /// Kept up to date by [`Node::head`] and [`Node::blocks`].
+    fn final_problem(&self) -> Option<&FinalProblem> {
+        None
+    }
+
+    /// Returns the transactions and addresses that the node does not give. Everything else is read, and they are asked
+    /// for again. The list is complete only after a step.
+    fn set_aside(&self) -> Vec<SetAside> {
+        Vec::new()
+    }
+
+    /// Returns `true` if the next step asks again for something that this step could not read.
+    fn asks_again(&self) -> bool {
+        !self.set_aside().is_empty()
+    }
+
+    /// Returns `true` if the last step read of a payment in a block above the node's newest one: its head stands still.
+    fn lacks_named_block(&self) -> bool {
+        false
+    }
+
+    /// Returns the number of requests so far. Each call of a batch counts as one, because providers charge by call.
     fn request_count(&self) -> u64 {
         0
     }
 
-    /// Returns `true` if the node reports transfers that contracts make. `None` if this is not known yet, and on
-    /// chains without contract transfers.
+    /// Returns `true` if the node reports transfers by contracts. `None` while unknown, and on chains without them.
     fn has_traces(&self) -> Option<bool> {
         None
     }

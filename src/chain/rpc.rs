@@ -4,6 +4,7 @@
 //! login, path, query or header.
 
 mod answer;
+mod apart;
 mod batches;
 mod endpoint;
 mod exchange;
@@ -12,13 +13,16 @@ mod limits;
 pub(super) mod metadata;
 mod post;
 mod text;
+mod watch;
 
+pub(super) use apart::ApartSeed;
 pub use endpoint::Endpoint;
 pub(super) use failure::invalid_answer;
 pub use failure::{CallFailure, MethodError};
 pub use limits::Limits;
 pub use post::ErrorBody;
 pub(super) use text::deserialize_str;
+pub use watch::RequestWatch;
 
 use super::NodeError;
 use answer::{BatchSeed, ResponseSeed, RpcResponse};
@@ -47,6 +51,7 @@ pub struct Rpc {
     epoch: u64,
     batches: BatchSize,
     calls: u64,
+    watch: Option<RequestWatch>,
 }
 
 impl std::fmt::Debug for Rpc {
@@ -75,8 +80,14 @@ impl Rpc {
             epoch: 0,
             batches: BatchSize::new(limits.batch_calls_max),
             calls: 0,
+            watch: None,
             limits,
         }
+    }
+
+    /// Sets the callback that learns when a request begins and ends.
+    pub fn with_watch(self, watch: Option<RequestWatch>) -> Rpc {
+        Rpc { watch, ..self }
     }
 
     /// Returns scheme, host and port of the url in use, and its number in the list of urls.

@@ -9,7 +9,7 @@ use super::Node;
 use super::cost::RequestCost;
 use super::kind::{self, NodeSettings};
 use super::rpc::metadata::{REFUSED, is_refused_host};
-use super::rpc::{Endpoint, Limits};
+use super::rpc::{Endpoint, Limits, RequestWatch};
 use super::tokens::Tokens;
 use crate::domain::address::{self, Network};
 use crate::domain::asset::Asset;
@@ -172,6 +172,16 @@ impl ChainNodes {
 
     /// Creates a client for the url with this index; `None` after the last url.
     pub fn create_node(&self, place: usize, limits: Limits) -> Option<Box<dyn Node>> {
+        self.create_watched_node(place, limits, None)
+    }
+
+    /// Creates a client like [`ChainNodes::create_node`]. `watch` learns when a request begins and ends.
+    pub fn create_watched_node(
+        &self,
+        place: usize,
+        limits: Limits,
+        watch: Option<RequestWatch>,
+    ) -> Option<Box<dyn Node>> {
         let endpoint = self.endpoints.get(place)?;
         let kind = kind::find_kind(self.chain, endpoint.scheme())?;
         let (before, after) = self.endpoints.split_at_checked(place)?;
@@ -183,6 +193,7 @@ impl ChainNodes {
             headers: self.headers.clone(),
             tokens: self.tokens.clone(),
             limits: Limits { refuses_metadata: self.is_stored, ..limits },
+            watch,
         })
     }
 }

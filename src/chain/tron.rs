@@ -4,10 +4,13 @@
 //! Invariant: a block id begins with the height of the block, and heights match the request. A receipt counts only
 //! for a transaction of the block that was read.
 //!
+//! If `/walletsolidity` fails, new blocks are read all the same.
+//!
 //! Cost in requests: 2 for the head, 1 for a range of blocks, 1 for the receipts of a block. For a block that is not
 //! final, receipts are requested only if call data contains a token transfer to a watched account.
 
 mod answers;
+mod finality;
 mod hex;
 mod lookup;
 mod range;
@@ -17,12 +20,15 @@ use super::evm::hex::Account;
 use super::rpc::{ErrorBody, Rpc, invalid_answer};
 use super::tokens::{Tokens, token_accounts_on_network};
 use super::{
-    BlockRead, Head, LookupResult, MempoolRead, Node, NodeError, TransactionOutcome, WatchTargets,
+    BlockRead, FinalProblem, Head, LookupResult, MempoolRead, Node, NodeError, TransactionOutcome,
+    WatchTargets,
 };
 use crate::domain::asset::{ASSETS, Asset, AssetKind, Chain};
+use crate::domain::following::ChainState;
 use crate::domain::observation::Block;
 use crate::domain::time::Time;
 use answers::{HeaderResponse, TronBlockResponse};
+use finality::FinalApi;
 use hex::TronId;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -38,10 +44,6 @@ const GENESIS_BLOCKS: [(&str, &str); 3] = [
 /// Largest number of blocks in one request: slightly more than the chain produces in a minute.
 const SPAN_MAX: u32 = 25;
 
-/// Smallest number of blocks by which the final height advances. With a smaller number, the final height would
-/// advance in each poll, because a block is produced every 3 s.
-const FINAL_STEP: u32 = 4;
-
 /// Client of a Tron node.
 pub struct Tron {
     rpc: Rpc,
@@ -54,6 +56,7 @@ pub struct Tron {
     span: u32,
     /// Height of the newest final block that the node returned.
     finalized: Option<u32>,
+    finality: FinalApi,
     /// `true` if the node returns internal transactions. `None` until a contract call was read.
     has_internal: Option<bool>,
 }
@@ -102,6 +105,7 @@ impl Tron {
             known: None,
             span: SPAN_MAX,
             finalized: None,
+            finality: FinalApi::default(),
             has_internal: None,
         }
     }
@@ -111,7 +115,11 @@ impl Tron {
         (side, method): (NodeApi, &str),
         body: &impl Serialize,
     ) -> Result<T, NodeError> {
-        self.rpc.post(&side.method_path(method), body)
+        let path = side.method_path(method);
+        if let NodeApi::Final = side {
+            self.finality.set_path(&path);
+        }
+        self.rpc.post(&path, body)
     }
 
     /// Requests the genesis block and looks up the token contracts of its network.
@@ -169,16 +177,7 @@ impl Tron {
         self.verify_identity()?;
         let newest: HeaderResponse = self.post((NodeApi::Head, "getnowblock"), &json!({}))?;
         let newest = parse_header(&newest)?.ok_or(NodeError::Behind)?;
-        let last: HeaderResponse = self.post((NodeApi::Final, "getnowblock"), &json!({}))?;
-        let last = parse_header(&last)?.map(|last| last.block.height);
-        // Another node behind the url may have reported the final block, which may be above the newest block of this
-        // node.
-        let last = last.map(|last| last.min(newest.block.height));
-        let is_late =
-            |last: u32, before: u32| !(before..before.saturating_add(FINAL_STEP)).contains(&last);
-        if self.finalized.zip(last).is_none_or(|(before, last)| is_late(last, before)) {
-            self.finalized = last;
-        }
+        self.update_final_height(newest.block.height);
         Ok(Head {
             block: newest.block,
             time: newest.time,
@@ -189,6 +188,10 @@ impl Tron {
 }
 
 impl Node for Tron {
+    fn begin_step(&mut self, known: &ChainState) {
+        self.finality.begin_step(known);
+    }
+
     fn network(&mut self) -> Result<String, NodeError> {
         let known = self.verify_identity();
         Ok(self.rpc.distrust_if_invalid(known)?.network)
@@ -251,6 +254,10 @@ impl Node for Tron {
         let header = known.and_then(|_| self.fetch_header(height));
         let header = self.rpc.distrust_if_invalid(header)?;
         Ok(header.map(|header| header.time))
+    }
+
+    fn final_problem(&self) -> Option<&FinalProblem> {
+        self.finality.problem()
     }
 
     fn request_count(&self) -> u64 {

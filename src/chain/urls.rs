@@ -1,7 +1,7 @@
 //! Urls of one chain, and failover between them.
 
 use super::Node;
-use super::rpc::Limits;
+use super::rpc::{Limits, RequestWatch};
 use super::setting::ChainNodes;
 
 /// Time limit of a request to a url that is not in use, in milliseconds. The chain is not followed while the request
@@ -25,6 +25,11 @@ pub trait Connector: Send {
         None
     }
 
+    /// Returns a new node at the current url. `None` before a url is used.
+    fn renew_node(&mut self) -> Option<Box<dyn Node>> {
+        None
+    }
+
     /// Returns the label of the current url; `None` if there is only one url.
     fn current_url(&self) -> Option<&str> {
         None
@@ -42,12 +47,23 @@ pub struct NodeUrls {
     of: ChainNodes,
     /// Index of the current url; `None` before a url is used.
     asked: Option<usize>,
+    /// Callback that learns when a request to the current url begins and ends.
+    watch: Option<RequestWatch>,
 }
 
 impl NodeUrls {
     /// Creates the list without a current url.
     pub const fn new(of: ChainNodes) -> NodeUrls {
-        NodeUrls { of, asked: None }
+        NodeUrls { of, asked: None, watch: None }
+    }
+
+    /// Sets the callback that learns when a request to the current url begins and ends.
+    pub fn with_watch(self, watch: RequestWatch) -> NodeUrls {
+        NodeUrls { watch: Some(watch), ..self }
+    }
+
+    fn create_current_node(&self, place: usize) -> Option<Box<dyn Node>> {
+        self.of.create_watched_node(place, Limits::default(), self.watch.clone())
     }
 
     /// Returns the index of the url that is `distance` places after the current one in the list. `None` if `distance`
@@ -66,7 +82,7 @@ impl Connector for NodeUrls {
     fn node_after_failures(&mut self, failures: u32) -> Option<Box<dyn Node>> {
         if self.asked.is_none() {
             self.asked = Some(0);
-            return self.of.create_node(0, Limits::default());
+            return self.create_current_node(0);
         }
         let turns = failures > 0 && failures.is_multiple_of(Limits::default().failures_max);
         turns.then(|| self.switch_node(1)).flatten()
@@ -82,7 +98,11 @@ impl Connector for NodeUrls {
         self.asked = Some(place);
         let (chain, url) = (self.of.chain, self.current_url().unwrap_or_default());
         log::warn!("node changed: chain={chain} node={url}");
-        self.of.create_node(place, Limits::default())
+        self.create_current_node(place)
+    }
+
+    fn renew_node(&mut self) -> Option<Box<dyn Node>> {
+        self.create_current_node(self.asked?)
     }
 
     fn current_url(&self) -> Option<&str> {
@@ -130,8 +150,10 @@ mod tests {
                 && one.switch_node(1).is_none()
                 && one.current_url().is_none()
         );
+        assert!(one.renew_node().is_some());
         let mut three = parse_urls("http://a:1,http://a:2,http://a:3");
         assert!(three.node_at_distance(1).is_none(), "none is asked yet");
+        assert!(three.renew_node().is_none());
         assert!(three.node_after_failures(0).is_some());
         let looks = (1..9).map_while(|distance| three.node_at_distance(distance));
         assert_eq!(looks.count(), 2);

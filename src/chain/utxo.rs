@@ -4,6 +4,7 @@
 //! transaction counts only if it is in such a block or in the mempool, because a node also returns other
 //! transactions.
 
+mod aside;
 mod blocks;
 mod fees;
 mod lookup;
@@ -22,10 +23,12 @@ use super::rpc::{CallFailure, Rpc};
 use super::{BlockRead, Head, LookupResult, MempoolRead, Node, NodeError, WatchTargets};
 use crate::domain::asset::{ASSETS, Asset};
 use crate::domain::chain::Chain;
+use crate::domain::following::ChainState;
 use crate::domain::network_fee::NodeFees;
 use crate::domain::observation::Block;
+use crate::domain::set_aside::SetAside;
 use crate::domain::time::Time;
-use mempool::Mempool;
+use mempool::{Mempool, MempoolSource};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -55,6 +58,10 @@ pub struct Utxo {
     has_full_blocks: bool,
     /// Height of the lowest block that is not pruned.
     pruned_below: u32,
+    /// Hash of the newest block that the node gave last.
+    newest: Option<String>,
+    /// Hash of the newest block that the node named last and did not have.
+    lacked_head: Option<String>,
     mempool: Mempool,
 }
 
@@ -88,6 +95,8 @@ impl Utxo {
             network_epoch: None,
             has_full_blocks: true,
             pruned_below: 0,
+            newest: None,
+            lacked_head: None,
             mempool: Mempool::default(),
         })
     }
@@ -153,6 +162,10 @@ impl Utxo {
 }
 
 impl Node for Utxo {
+    fn begin_step(&mut self, known: &ChainState) {
+        self.mempool.begin_step(known);
+    }
+
     fn network(&mut self) -> Result<String, NodeError> {
         self.verify_network().map(str::to_owned)
     }
@@ -187,9 +200,14 @@ impl Node for Utxo {
         self.check_genesis(&first)?;
         self.pruned_below = info.pruneheight.unwrap_or(0);
         let Some(header) = self.active_header(&info.bestblockhash)? else {
-            // A new block arrived between two requests.
-            return Err(NodeError::Behind);
+            // A new block arrived between two requests, unless the node names the same block again.
+            let hash = info.bestblockhash.0;
+            let text = format!("it does not have its newest block {hash}");
+            let is_again = self.lacked_head.replace(hash.clone()) == Some(hash);
+            return Err(if is_again { NodeError::Unreachable(text) } else { NodeError::Behind });
         };
+        self.lacked_head = None;
+        self.newest = Some(info.bestblockhash.0.clone());
         let Some(time) = unix_time(header.time).filter(|_| header.height == info.blocks) else {
             return Err(self.invalid_answer("the head has another height or no time".to_owned()));
         };
@@ -270,7 +288,8 @@ impl Node for Utxo {
         watched: &dyn WatchTargets,
     ) -> Result<MempoolRead, NodeError> {
         let scanner = self.output_scanner(watched)?;
-        self.mempool.read(&mut self.rpc, unconfirmed, scanner)
+        let mut source = MempoolSource::new(&mut self.rpc, scanner, self.newest.as_deref());
+        self.mempool.read(&mut source, unconfirmed)
     }
 
     fn block_of_transaction(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
@@ -293,6 +312,10 @@ impl Node for Utxo {
 
     fn fee_estimate(&mut self) -> Result<Option<NodeFees>, NodeError> {
         self.estimate_fee()
+    }
+
+    fn set_aside(&self) -> Vec<SetAside> {
+        self.mempool.list_set_aside()
     }
 
     fn request_count(&self) -> u64 {

@@ -18,15 +18,16 @@ use crate::domain::following::{ChainPosition, ChainState};
 use crate::domain::observation::Block;
 use crate::domain::progress::{Progress, to_count};
 use crate::domain::refusal::Refusal;
+use crate::domain::set_aside::set_aside_problem;
 use crate::domain::stale_head::{REMEDY, age_without_skew_ms, stale_head_warning};
 use crate::domain::time::Time;
 use crate::domain::wallet::{WalletNetwork, stopped_wallet_problem, stopped_wallet_remedy};
-use crate::service::chains::order_rescan;
+use crate::service::followed::rescans::order_rescan;
 use crate::service::{Error, open_shared};
 use crate::store::chain_nodes::ChainNodeRow;
 use crate::store::doctor::FileProblem;
 use crate::store::unexplained::{self, UnexplainedBalance};
-use crate::store::{FileKind, Reader, Store, chain_cursors, keys, rescans, wallets};
+use crate::store::{FileKind, Reader, Store, chain_cursors, keys, rescans, set_aside, wallets};
 use crate::worker::watch_chain::PollIntervals;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::json;
@@ -208,6 +209,12 @@ pub(super) fn check_chains(db: &Reader<'_>) -> Result<Check, Error> {
                 .iter()
                 .map(describe_unexplained_balance),
         );
+        complaints.extend(set_aside_problem(chain, &set_aside::of_chain(db, chain)?).map(
+            |about| FileProblem {
+                about: format!("{chain}: {about}"),
+                mend: format!("name the url of another node of {chain} with --node"),
+            },
+        ));
         if let Some(why) = cursor.stopped {
             complaints.push(FileProblem {
                 about: format!("{chain} is stopped: {why}"),
@@ -311,6 +318,9 @@ fn check_node(
     if !head.is_complete {
         let problem = format!("it has block {} and is not up to date", head.block.height);
         return Err((problem, "wait until it has caught up, and let it reach its peers"));
+    }
+    if let Some(problem) = node.final_problem() {
+        return Err(said(problem.to_error()));
     }
     let reached = ChainPosition { block: head.block.clone(), time: head.time };
     let age_ms = age_without_skew_ms(now.since_ms(head.time));

@@ -18,12 +18,12 @@ use crate::domain::wallet::{
     secret_problem,
 };
 use crate::service::Error;
-use crate::service::chains::unwatched_pool_note;
-use crate::service::operator::own_addresses;
-use crate::service::operator::wallet_addresses::{
+use crate::service::followed::unwatched_pool_note;
+use crate::service::wallets::addresses::{
     ADDRESSES_HEADER, AddressReceipt, list_handed_out_addresses as next_addresses, to_csv,
 };
-use crate::service::operator::wallets::{self, WalletToAdd};
+use crate::service::wallets::own_addresses;
+use crate::service::wallets::{self, WalletToAdd};
 use crate::store::Store;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Map, Value, json};

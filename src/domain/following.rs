@@ -10,6 +10,7 @@ use super::claim::Claim;
 use super::money::coin::Units;
 use super::observation::{Block, InputSource, Observation};
 use super::payment::PaymentState;
+use super::set_aside::SetAside;
 use super::time::{DAY_MS, Time};
 pub use sent::{
     BalanceChange, SentTransaction, SpendConflict, TransactionAnswer, TransactionLookup,
@@ -103,6 +104,8 @@ pub struct ChainState {
     pub undated: Option<Time>,
     /// Addresses to poll in this step, for nodes that are queried by address. Empty for other nodes.
     pub named: Vec<PolledAddress>,
+    /// Transactions and addresses that the node did not give at the last step.
+    pub set_aside: Vec<SetAside>,
 }
 
 impl ChainState {
@@ -122,6 +125,7 @@ impl ChainState {
             sent: Vec::new(),
             undated: None,
             named: Vec::new(),
+            set_aside: Vec::new(),
         }
     }
 }
@@ -142,9 +146,12 @@ pub struct ForwardStep {
     pub to: ChainPosition,
     /// The new value of [`ChainState::complete`]; `None` if it did not change.
     pub complete: Option<Block>,
-    /// Message that the node's final blocks differ from the blocks that were read before; `None` if no difference was
-    /// found.
+    /// Message that the node does not give its final blocks, or that they differ from the blocks that were read before;
+    /// `None` if it gave them and no difference was found.
     pub disputed: Option<String>,
+    /// Message that the node does not have its final blocks yet. Another node behind its load balancer may have them, so
+    /// this is a problem only if it lasts.
+    pub final_lag: Option<String>,
     /// Observations in the order of their blocks. Observations in the mempool are last.
     pub found: Vec<Observation>,
     /// Ids of transactions that came back to the mempool after they had vanished or were dropped.
@@ -165,6 +172,8 @@ pub struct ForwardStep {
     /// Transactions of [`ChainState::sent`] that conflict with a transaction in the blocks of this step or in the
     /// mempool.
     pub conflicts: Vec<SpendConflict>,
+    /// Transactions and addresses that the node did not give, although it gave everything else.
+    pub set_aside: Vec<SetAside>,
 }
 
 /// Blocks that a rescan read again.
@@ -184,6 +193,8 @@ pub struct RescanStep {
     pub missing: Vec<(String, u32)>,
     /// Transactions of [`ChainState::sent`] that conflict with a transaction in the blocks of this step.
     pub conflicts: Vec<SpendConflict>,
+    /// Transactions and addresses that the node does not give.
+    pub set_aside: Vec<SetAside>,
 }
 
 /// The answer of a node about the transaction of a claim.

@@ -33,6 +33,9 @@ pub struct ObservationKey {
     pub position: u32,
 }
 
+/// Text that stands for the hash of a block at a height that never gets a block.
+pub const NO_BLOCK: &str = "skipped";
+
 /// A block of a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {

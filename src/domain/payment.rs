@@ -10,6 +10,7 @@ use super::chain::Chain;
 use super::money::Cents;
 use super::money::coin::Units;
 use super::rate::RateQuote;
+use super::refusal::{Refusal, RefusalCode};
 use super::signature::hex;
 use super::text_enum::text_enum;
 use super::time::Time;
@@ -37,6 +38,19 @@ impl PaymentState {
     /// Returns `true` if the payment is final by the confirmation rule of the coin.
     pub const fn is_confirmed(self) -> bool {
         matches!(self, PaymentState::Confirmed)
+    }
+
+    /// Checks that the state machine has a step to `next`.
+    ///
+    /// # Errors
+    ///
+    /// `invalid_transition` if it has none.
+    pub fn check_change(self, next: PaymentState) -> Result<(), Refusal> {
+        if self.may_become(next) {
+            return Ok(());
+        }
+        let message = format!("a payment that is {self} cannot become {next}");
+        Err(Refusal::for_param(RefusalCode::InvalidTransition, "state", message))
     }
 
     /// Returns `true` if the state machine has a step to `next`.

@@ -11,12 +11,25 @@ const OTHERS_AFTER_BLOCKS: i64 = 3;
 const WARNS_AFTER_BLOCKS_OF_WORK: i64 = 9;
 /// On chains without proof of work, a warning appears if there is no new block for this many usual block times.
 const WARNS_AFTER_BLOCKS: i64 = 3;
+/// Minimum time for which a chain may be unread before its coins leave the offer, in milliseconds. On chains with fast
+/// blocks, the next URL is asked within this time.
+const UNREAD_MS_MIN: i64 = 5 * SECOND_MS;
+/// A warning appears if no block becomes final for this many times the usual time until a block is final.
+const WARNS_AFTER_FINAL_TIMES: i64 = 3;
+/// Minimum time without a new final block before a warning, in milliseconds. Final blocks are read in steps of up to
+/// some minutes.
+const FINAL_STALL_MS_MIN: i64 = 10 * MINUTE_MS;
 /// Largest difference between a block's time and the local clock that is ignored, in milliseconds.
 const SKEW_MS_MAX: i64 = 2 * MINUTE_MS;
 
 /// Returns `true` if the node's other URLs must be queried for their newest block.
 pub fn should_query_other_urls(chain: Chain, unmoved_ms: i64) -> bool {
     unmoved_ms > usual_block_time_ms(chain, OTHERS_AFTER_BLOCKS)
+}
+
+/// Returns the longest time for which a chain may be unread while its coins are on offer, in milliseconds.
+pub fn unread_ms_max(chain: Chain) -> i64 {
+    usual_block_time_ms(chain, OTHERS_AFTER_BLOCKS).max(UNREAD_MS_MIN)
 }
 
 /// Returns the age of a chain's newest block in milliseconds, or 0 if the age may come from clock skew.
@@ -46,6 +59,21 @@ pub fn stale_head_warning(
         format!(
             "no new block for {}: the newest of its node is {height}, of {time}",
             duration_text(unmoved_ms)
+        )
+    })
+}
+
+/// Returns the warning that new blocks came for `stalled_ms` and none of them became final. `None` if this duration is
+/// usual.
+pub fn stalled_finality_warning(chain: Chain, stalled_ms: i64) -> Option<String> {
+    let [_, seconds] = chain.row().usual_seconds;
+    let final_ms = i64::from(seconds).saturating_mul(SECOND_MS);
+    let ms_max = final_ms.saturating_mul(WARNS_AFTER_FINAL_TIMES).max(FINAL_STALL_MS_MIN);
+    (stalled_ms > ms_max).then(|| {
+        format!(
+            "its node has reported no new final block for {}: payments are seen, and those that wait for a final block are \
+             not confirmed. See whether the node is in sync, or name a second url of another node with --node",
+            duration_text(stalled_ms)
         )
     })
 }

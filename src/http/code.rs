@@ -9,7 +9,7 @@ use super::throttle::{Target, Throttle};
 use crate::domain::refusal::{self, Refusal};
 use crate::domain::second_factor::{self, EnteredCode};
 use crate::service::Error;
-use crate::service::operator::members::CredentialSnapshot;
+use crate::service::users::members::CredentialSnapshot;
 use std::sync::Arc;
 
 /// An attempt to enter a second-factor code. The attempt is counted only if the request contains a code.
@@ -89,7 +89,7 @@ mod tests {
     use crate::domain::second_factor;
     use crate::http::throttle::{PasswordLimits, Target, Throttle};
     use crate::service::Error;
-    use crate::service::operator::members::CredentialSnapshot;
+    use crate::service::users::members::CredentialSnapshot;
     use std::sync::Arc;
     use tokio::sync::oneshot;
 

@@ -17,7 +17,7 @@ use super::subscribers::Subscribers;
 use super::throttle::{PasswordLimits, Throttle};
 use crate::clock::Clock;
 use crate::domain::time::Time;
-use crate::service::chains::nodes::NodeControl;
+use crate::service::followed::nodes::NodeControl;
 use crate::service::{Error, Service};
 use hyper::body::Bytes;
 use sandbox::{Sandbox, SandboxSettings};

@@ -5,7 +5,7 @@
 
 use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::service::Error;
-use crate::service::operator::passwords::Hasher;
+use crate::service::users::passwords::Hasher;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;

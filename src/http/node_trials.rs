@@ -7,7 +7,7 @@ use super::limit::Limiter;
 use crate::clock::Clock;
 use crate::domain::chain::Chain;
 use crate::domain::refusal::{Refusal, RefusalCode};
-use crate::service::chains::nodes::{NodeAnswer, NodeControl, configured_node_refusal};
+use crate::service::followed::nodes::{NodeAnswer, NodeControl, configured_node_refusal};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};

@@ -44,8 +44,8 @@ pub(super) fn run_operation(
             })
         }
         Ok(Job::Write(work)) => {
-            let service = Arc::clone(service);
-            Box::pin(async move { outcome_reply(service.write(work).await?) })
+            let (service, now) = (Arc::clone(service), call.now);
+            Box::pin(async move { outcome_reply(service.write(now, work).await?) })
         }
     }
 }

@@ -9,7 +9,7 @@ use super::request::Call;
 use super::throttle::{ClientKind, Target, Throttle};
 use crate::domain::refusal::Refusal;
 use crate::domain::user::check_password;
-use crate::service::operator::members::{CredentialSnapshot, VerifiedUser};
+use crate::service::users::members::{CredentialSnapshot, VerifiedUser};
 use crate::service::{Error, Member};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

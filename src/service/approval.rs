@@ -18,72 +18,10 @@ use crate::domain::transfer::sender::{Sender, SenderConditions, SentBy};
 use crate::domain::transfer::step::{TransferAction, TransferStep};
 use crate::domain::transfer::terms::{TransferTerms, fixed_network_fee};
 use crate::domain::transfer::{Transfer, TransferStatus};
-use crate::store::{Reader, Tx, accounts, network_fees, payments, transfers};
+use crate::service::Step;
+use crate::store::{Reader, accounts, network_fees, payments, transfers};
 
 impl Service {
-    /// Returns the step for an approval or a reassignment.
-    ///
-    /// # Errors
-    ///
-    /// `invalid_request` that names the field.
-    pub(super) fn approval_step(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        transfer: &Transfer,
-        request: &TransferStepRequest,
-    ) -> Result<TransferStep, Error> {
-        let asked = &request.approval;
-        if request.action == TransferAction::Reassign {
-            let sent_by = asked
-                .sent_by
-                .ok_or_else(|| Refusal::field("sentBy", "must be given: hand or signer"))?;
-            let conditions = self.sender_conditions(tx, now, transfer)?;
-            return Ok(TransferStep::Reassign(conditions.choose_sender(Some(sent_by))?));
-        }
-        let Transfer { mode, asset, to_address, .. } = transfer;
-        self.external_destination(tx, *mode, asset.chain, to_address)?.map_err(|problem| {
-            let kind = transfer.kind;
-            let advice = format!("Reject this {kind} and request one to another address");
-            Refusal::field("toAddress", format!("{problem}. {advice}"))
-        })?;
-        let fixed = asked.determine_terms(transfer, &self.approval_proposal(tx, now, transfer)?)?;
-        let terms = Some((fixed.terms, fixed.source));
-        let conditions = self.conditions_for_terms(tx, now, transfer, terms)?;
-        let sender = conditions.choose_sender(asked.sent_by)?;
-        Ok(TransferStep::Approve(Approval { fixed, sender }))
-    }
-
-    /// Returns the sender that a transfer gets when an operator releases the transfer: the requested sender, if any.
-    ///
-    /// Without a requested sender, a transfer assigned to the signer gets the sender that a new approval would
-    /// choose. `None` leaves the sender unchanged.
-    ///
-    /// # Errors
-    ///
-    /// `invalid_request` if `sentBy` is set before approval, or if the requested signer must not send the transfer.
-    pub(super) fn sender_after_release(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        transfer: &Transfer,
-        request: &TransferStepRequest,
-    ) -> Result<Option<Sender>, Error> {
-        let asked = request.approval.sent_by;
-        if transfer.status != TransferStatus::Approved {
-            let problem = "is allowed only for the release of an approved transfer";
-            return match asked {
-                Some(_) => Err(Refusal::field("sentBy", problem).into()),
-                None => Ok(None),
-            };
-        }
-        if asked.is_none() && transfer.sent_by == Some(SentBy::Hand) {
-            return Ok(None);
-        }
-        let conditions = self.sender_conditions(tx, now, transfer)?;
-        Ok(Some(conditions.choose_sender(asked)?))
-    }
-
     /// Returns the current market rate and network fee, to which an approval of a transfer is compared.
     pub(super) fn approval_proposal(
         &self,
@@ -168,6 +106,67 @@ impl Service {
             currency: of.currency,
         })
     }
+}
+
+/// Returns the step for an approval or a reassignment.
+///
+/// # Errors
+///
+/// `invalid_request` that names the field.
+pub(super) fn approval_step(
+    step: &Step<'_>,
+    transfer: &Transfer,
+    request: &TransferStepRequest,
+) -> Result<TransferStep, Error> {
+    let Step { service, tx, now } = *step;
+    let asked = &request.approval;
+    if request.action == TransferAction::Reassign {
+        let sent_by = asked
+            .sent_by
+            .ok_or_else(|| Refusal::field("sentBy", "must be given: hand or signer"))?;
+        let conditions = service.sender_conditions(tx, now, transfer)?;
+        return Ok(TransferStep::Reassign(conditions.choose_sender(Some(sent_by))?));
+    }
+    let Transfer { mode, asset, to_address, .. } = transfer;
+    service.external_destination(tx, *mode, asset.chain, to_address)?.map_err(|problem| {
+        let kind = transfer.kind;
+        let advice = format!("Reject this {kind} and request one to another address");
+        Refusal::field("toAddress", format!("{problem}. {advice}"))
+    })?;
+    let fixed = asked.determine_terms(transfer, &service.approval_proposal(tx, now, transfer)?)?;
+    let terms = Some((fixed.terms, fixed.source));
+    let conditions = service.conditions_for_terms(tx, now, transfer, terms)?;
+    let sender = conditions.choose_sender(asked.sent_by)?;
+    Ok(TransferStep::Approve(Approval { fixed, sender }))
+}
+
+/// Returns the sender that a transfer gets when an operator releases the transfer: the requested sender, if any.
+///
+/// Without a requested sender, a transfer assigned to the signer gets the sender that a new approval would
+/// choose. `None` leaves the sender unchanged.
+///
+/// # Errors
+///
+/// `invalid_request` if `sentBy` is set before approval, or if the requested signer must not send the transfer.
+pub(super) fn sender_after_release(
+    step: &Step<'_>,
+    transfer: &Transfer,
+    request: &TransferStepRequest,
+) -> Result<Option<Sender>, Error> {
+    let Step { service, tx, now } = *step;
+    let asked = request.approval.sent_by;
+    if transfer.status != TransferStatus::Approved {
+        let problem = "is allowed only for the release of an approved transfer";
+        return match asked {
+            Some(_) => Err(Refusal::field("sentBy", problem).into()),
+            None => Ok(None),
+        };
+    }
+    if asked.is_none() && transfer.sent_by == Some(SentBy::Hand) {
+        return Ok(None);
+    }
+    let conditions = service.sender_conditions(tx, now, transfer)?;
+    Ok(Some(conditions.choose_sender(asked)?))
 }
 
 /// Returns the network fee of a coin whose chain has no node: the operator's setting, or the built-in default.

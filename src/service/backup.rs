@@ -3,7 +3,7 @@
 //! Invariant: a copy gets its final name only after its checks pass. A server with a restored file sends no payment
 //! twice and hands out no address twice.
 
-use super::operator::wallets;
+use super::wallets;
 use super::{Error, audit};
 use crate::domain::chain::Chain;
 use crate::domain::history::LogHead;

@@ -1,4 +1,4 @@
-//! State of the followed chains, and requests to rescan them.
+//! What a step of a chain starts from, and what it changes.
 //!
 //! `apply` applies a step. Workers query the nodes.
 //!
@@ -7,31 +7,19 @@
 pub mod apply;
 mod astray;
 mod balances;
-mod claims;
-mod depth;
-pub mod live;
-mod named;
-pub mod nodes;
-mod offer;
+pub mod claims;
 mod read_back;
-mod reports;
-mod shown;
-mod spare;
-
-pub(in crate::service) use depth::OnChainReader;
-pub(in crate::service) use read_back::order_rescan_unless_covered;
+mod settle_after;
 
 use super::{Error, Service};
 use crate::domain::asset::Chain;
 use crate::domain::following::{COMES_BACK_MS_MAX, ChainState, Rescan};
-use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
-use crate::service::transfers::{for_each_watched_destination, transactions_to_query};
+use crate::service::transfers::transactions_to_query;
 use crate::store::{
-    Reader, Tx, addresses, chain_blocks, chain_cursors, claims as claimed, invoices,
-    observations_on_chain, rescans, transfers,
+    Reader, addresses, chain_blocks, chain_cursors, claims as claimed, destinations, invoices,
+    observations_on_chain, rescans, set_aside, transfers,
 };
-use std::sync::Arc;
 
 impl Service {
     /// Returns the state of a chain for a step that reads at most `blocks_max` blocks.
@@ -78,59 +66,9 @@ impl Service {
     ) -> Result<(), Error> {
         self.read(|db| {
             addresses::each_live(db, chain, |address: String| each(&address))?;
-            Ok(for_each_watched_destination(db, chain, &mut |address: String| {
-                each(&address);
-            })?)
+            Ok(destinations::each_watched_in_pool(db, chain, |address| each(&address))?)
         })
     }
-
-    /// Calls [`order_rescan`] and blocks the thread until the commit.
-    pub fn order_rescan(self: &Arc<Self>, now: Time, chain: Chain, from: u32) -> Result<(), Error> {
-        self.write_and_wait(move |_, tx| order_rescan(tx, now, chain, from))
-    }
-}
-
-/// Orders a rescan of a chain's blocks from this height.
-///
-/// # Errors
-///
-/// `invalid_request` if the chain is not followed, or `from` is above the last block that was read. `invalid_request`
-/// also if the chain is stopped and `from` is above the lowest block that a reorg removed.
-pub fn order_rescan(tx: &Tx<'_>, now: Time, chain: Chain, from: u32) -> Result<(), Error> {
-    let Some(cursor) = chain_cursors::of_chain(tx, chain)? else {
-        let problem = format!("{chain} is not followed yet: no server has reached a node of it");
-        return Err(Refusal::field("chain", problem).into());
-    };
-    let height = cursor.reached.block.height;
-    if from > height {
-        let problem = format!("must be at most {height}, up to where {chain} has been read");
-        return Err(Refusal::field("from", problem).into());
-    }
-    if cursor.stopped.is_some()
-        && let Some(given_up) = chain_blocks::newest_first(tx, chain)?.last()
-        && from > given_up.height
-    {
-        let lowest = given_up.height;
-        let problem = format!(
-            "must be at most {lowest}, as the block that was read at {lowest} is on the chain no more"
-        );
-        return Err(Refusal::field("from", problem).into());
-    }
-    Ok(rescans::insert(tx, chain, from, now)?)
-}
-
-/// Returns a note for the operator if no server has followed a chain of this pool yet. Until a server follows one, no
-/// address of the pool is handed out. Otherwise returns `None`.
-pub fn unwatched_pool_note(db: &Reader<'_>, chain: Chain) -> Result<Option<String>, Error> {
-    let pool = chain.address_pool();
-    let cursors = chain_cursors::all(db)?;
-    let is_followed = cursors.iter().any(|cursor| cursor.chain.address_pool() == pool);
-    Ok((!is_followed).then(|| {
-        format!(
-            "{pool} is not watched yet, so none of these addresses is handed out: name a node by `coffer serve --node \
-             {chain}=URL`"
-        )
-    }))
 }
 
 fn load_chain_state(
@@ -190,5 +128,6 @@ fn load_chain_state(
         sent: transactions_to_query(db, chain)?,
         undated: read_back::oldest_time_without_height(db, now, chain)?,
         named: Vec::new(),
+        set_aside: set_aside::of_chain(db, chain)?,
     })
 }

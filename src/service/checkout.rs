@@ -3,7 +3,7 @@
 //! Invariant: a token opens only its own invoice. With a token, a customer can only select a coin and simulate
 //! payments of a test invoice.
 
-use super::invoices::owned_invoice;
+use super::lookups::owned_invoice;
 use super::payments::amount_still_due;
 use super::{Error, Json, Scope, Service};
 use crate::domain::account::Account;

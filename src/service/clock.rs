@@ -4,6 +4,7 @@
 
 use super::{Error, Service};
 use crate::domain::time::{HOUR_MS, Time};
+use crate::service::Step;
 use crate::store::{Store, deliveries, file};
 use std::sync::Arc;
 
@@ -35,7 +36,8 @@ impl Service {
         set_back: bool,
         ahead_ms: Option<i64>,
     ) -> Result<(), Error> {
-        self.write(move |_, tx| {
+        self.write(now, move |step| {
+            let Step { tx, .. } = *step;
             if set_back {
                 deliveries::make_deliveries_due(tx, now, now.plus_ms(DELIVERY_WAIT_MS_MAX))?;
             }

@@ -9,8 +9,10 @@ use crate::domain::customer::{Customer, check_reference};
 use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render;
 use crate::domain::time::Time;
+use crate::service::Step;
+use crate::service::pools::claim_address;
 use crate::store::addresses::AddressOwner;
-use crate::store::{Reader, Tx, accounts, addresses, chains, customers};
+use crate::store::{Reader, accounts, addresses, chains, customers};
 use std::sync::Arc;
 
 impl Service {
@@ -30,14 +32,15 @@ impl Service {
         for family in ChainFamily::ALL {
             self.fill_stock(mode, family.encoding_chain())?;
         }
-        self.write(move |service, tx| {
+        self.write(now, move |step| {
+            let Step { service, tx, .. } = *step;
             check_customers_enabled(tx, account)?;
             let customer = match customers::by_ref(tx, account, mode, &reference)? {
                 Some(customer) => customer,
                 None => customers::insert(tx, account, mode, &reference, now)?,
             };
             for family in ChainFamily::ALL {
-                service.ensure_customer_address(tx, now, &customer, *family)?;
+                ensure_customer_address(step, &customer, *family)?;
                 for chain in family.chains() {
                     chains::expect_payments(tx, mode, chain);
                 }
@@ -45,31 +48,6 @@ impl Service {
             service.render_customer(tx, &customer)
         })
         .await
-    }
-
-    /// Assigns an address of a family to a customer. Does nothing if the customer already has one, or if the family
-    /// has no pool.
-    fn ensure_customer_address(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        customer: &Customer,
-        family: ChainFamily,
-    ) -> Result<(), Error> {
-        let (owner, chain) = (AddressOwner::Customer(customer.seq), family.encoding_chain());
-        let is_there = addresses::of_owner(tx, owner, chain)?.is_some();
-        if is_there || !self.has_pool(tx, customer.mode, chain)? {
-            return Ok(());
-        }
-        match self.claim_address(tx, now, customer.account, customer.mode, chain, owner)? {
-            Some(_) => Ok(()),
-            None => {
-                let message = format!(
-                    "no {family} address is available now: the pool is being refilled, or the account has used its share"
-                );
-                Err(Refusal::new(RefusalCode::PoolRefilling, message).into())
-            }
-        }
     }
 
     /// Returns a customer's existing addresses.
@@ -111,6 +89,30 @@ impl Service {
             }
         }
         Ok(found)
+    }
+}
+
+/// Assigns an address of a family to a customer. Does nothing if the customer already has one, or if the family
+/// has no pool.
+fn ensure_customer_address(
+    step: &Step<'_>,
+    customer: &Customer,
+    family: ChainFamily,
+) -> Result<(), Error> {
+    let Step { service, tx, .. } = *step;
+    let (owner, chain) = (AddressOwner::Customer(customer.seq), family.encoding_chain());
+    let is_there = addresses::of_owner(tx, owner, chain)?.is_some();
+    if is_there || !service.has_pool(tx, customer.mode, chain)? {
+        return Ok(());
+    }
+    match claim_address(step, customer.account, customer.mode, chain, owner)? {
+        Some(_) => Ok(()),
+        None => {
+            let message = format!(
+                "no {family} address is available now: the pool is being refilled, or the account has used its share"
+            );
+            Err(Refusal::new(RefusalCode::PoolRefilling, message).into())
+        }
     }
 }
 

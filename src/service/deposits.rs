@@ -1,23 +1,25 @@
 //! Reads deposits, and simulates one.
 //!
-//! `intake` stores and books deposits.
+//! `observations` stores deposits, and `intake` books them.
 //!
 //! Invariant: the same code handles simulated deposits and deposits on a chain.
 
-use super::chains::OnChainReader;
+use super::confirmations::OnChainReader;
 use super::customers::find_customer;
-use super::intake::ObservationOwner;
 use super::{Error, Json, Scope, Service};
 use crate::domain::asset::Asset;
 use crate::domain::customer::{Customer, check_reference};
 use crate::domain::deposit::Deposit;
 use crate::domain::money::coin::Units;
 use crate::domain::observation::Observation;
+use crate::domain::observation_owner::ObservationOwner;
 use crate::domain::payment::{PaymentState, simulated_txid};
 use crate::domain::quote::coin_unavailable;
 use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::time::Time;
 use crate::domain::{id, render};
+use crate::service::Step;
+use crate::service::observations::{change_owned_observation, record_observation};
 use crate::store::addresses::AddressOwner;
 use crate::store::{Reader, Tx, addresses, deposits};
 use std::sync::Arc;
@@ -59,7 +61,8 @@ impl Service {
             return Err(Refusal::new(RefusalCode::Forbidden, message).into());
         }
         let (scope, reference) = (*scope, reference.to_owned());
-        self.write(move |service, tx| {
+        self.write(now, move |step| {
+            let Step { service, tx, .. } = *step;
             let customer = find_customer(tx, &scope, &reference)?;
             let (asset, address) = coin_and_address(tx, &customer, &paid.asset)?;
             let amount = Units::parse(&paid.amount, asset.decimals)
@@ -75,14 +78,10 @@ impl Service {
                 block: None,
                 spends: Vec::new(),
             };
-            let seen = service.record_observation(tx, now, &seen, None)?;
+            let seen = record_observation(step, &seen, None)?;
             let seen = seen.ok_or_else(|| Refusal::field("amount", "must be more than zero"))?;
-            let paid = service.change_owned_observation(
-                tx,
-                now,
-                seen.into_booked_owner()?,
-                PaymentState::Confirmed,
-            )?;
+            let paid =
+                change_owned_observation(step, seen.into_booked_owner()?, PaymentState::Confirmed)?;
             match paid {
                 ObservationOwner::Deposit(deposit) => {
                     render_deposit(tx, &mut service.on_chain_reader(), &deposit)

@@ -3,7 +3,6 @@
 //! Invariant: a change, its event and the event's deliveries are written in one transaction.
 
 use super::page::{Page, find_page_start};
-use super::webhooks::delivery_receiver;
 use super::{Error, Scope, Service};
 use crate::domain::asset::Mode;
 use crate::domain::event::EventType;
@@ -11,6 +10,8 @@ use crate::domain::id;
 use crate::domain::refusal::Refusal;
 use crate::domain::resource_change::ResourceKind;
 use crate::domain::time::Time;
+use crate::domain::url::SiteUrl;
+use crate::store::deliveries::DeliveryReceiver;
 use crate::store::{PageBounds, Tx, deliveries, endpoints, events};
 use serde_json::value::RawValue;
 
@@ -126,10 +127,27 @@ impl Service {
     }
 }
 
+/// Returns the receiver of deliveries to a URL, which has a queue of its own. An account has one receiver for each origin
+/// of an endpoint, and one for each origin of its invoices' `webhookUrl`s.
+///
+/// A receiver that does not respond delays no other queue, even on the same host.
+pub(super) fn delivery_receiver(
+    url: &str,
+    account: i64,
+    endpoint: Option<i64>,
+) -> DeliveryReceiver {
+    DeliveryReceiver { account, origin: origin(url), endpoint }
+}
+
+/// Returns scheme, host and port of a URL, or the whole text if it is not a URL.
+fn origin(url: &str) -> String {
+    SiteUrl::parse(url).map_or_else(|_| url.to_owned(), |site| site.origin())
+}
+
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{EventSubject, record_event};
+    use super::{EventSubject, origin, record_event};
     use crate::domain::asset::Mode;
     use crate::domain::event::EventType;
     use crate::domain::render::event::{EventDataView, EventView};
@@ -163,10 +181,10 @@ mod tests {
         let (kind, mode, created) =
             (EventType::InvoiceCreated, Mode::Test, Time(1_795_253_400_007));
         let recorded = objects.clone();
-        write(&service, move |_, tx| {
+        write(&service, created, move |step| {
             recorded.iter().try_for_each(|object| {
                 let subject = EventSubject { account: 1, mode, id: "1", object, own_url: None };
-                record_event(tx, created, kind, &subject)
+                record_event(step.tx, step.now, kind, &subject)
             })
         });
         let query =
@@ -183,6 +201,19 @@ mod tests {
                 data: EventDataView { object },
             };
             assert_eq!(*body, serde_json::to_string(&event).unwrap());
+        }
+    }
+
+    #[test]
+    fn origin_is_scheme_host_and_port() {
+        for (url, expected) in [
+            ("https://Shop.example/hook?x=1", "https://shop.example"),
+            ("http://127.0.0.1:80#f", "http://127.0.0.1"),
+            ("not a url", "not a url"),
+            ("https://[::1]:8443/a/b", "https://[::1]:8443"),
+            ("https://shop.example", "https://shop.example"),
+        ] {
+            assert_eq!(origin(url), expected);
         }
     }
 }

@@ -5,9 +5,10 @@
 use super::{Error, Service};
 use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::time::{DAY_MS, Time};
+use crate::service::Step;
+use crate::store::Reader;
 pub use crate::store::idempotency::{CreateOutcome, IdempotencySlot};
 use crate::store::idempotency::{StoredResponse, get, put};
-use crate::store::{Reader, Tx};
 use serde_json::{Map, Value};
 
 /// Maximum length of an Idempotency-Key, in characters.
@@ -19,12 +20,12 @@ pub const KEY_CHARS_MAX: usize = 200;
 ///
 /// `idempotency_conflict` if the key was used with another body. Errors of `work` are returned and never stored.
 pub fn run_once(
-    tx: &Tx<'_>,
-    now: Time,
+    step: &Step<'_>,
     slot: Option<&IdempotencySlot>,
     body: &Map<String, Value>,
     work: impl FnOnce() -> Result<(CreateOutcome, String), Error>,
 ) -> Result<(CreateOutcome, String), Error> {
+    let Step { tx, now, .. } = *step;
     let Some(slot) = slot else { return work() };
     if let Some(kept) = stored_response(tx, now, Some(slot), body)? {
         return Ok(kept);

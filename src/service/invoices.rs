@@ -1,27 +1,33 @@
 //! Reads, cancels and expires invoices.
 //!
-//! `create` creates them, `quotes` selects a coin, and `intake` handles their payments.
+//! `create` creates them, `listing` lists them for the operator, `quotes` selects a coin, and `intake` books payments.
 //!
 //! Invariant: only `settle` determines the status.
 
 mod create;
+pub mod exports;
+pub mod listing;
 
 pub(in crate::service) use create::{check_may_create, new_invoice};
 
+use super::audit_log;
 use super::cache::Generation;
 use super::idempotency::{CreateOutcome, IdempotencySlot, run_once};
+use super::lookups::owned_invoice;
 use super::page;
 use super::settle::{SettleCause, invoice_status_time};
 use super::{Error, Json, Scope, Service};
 use crate::domain::asset::Mode;
 use crate::domain::invoice::Invoice;
 use crate::domain::refusal::{Refusal, RefusalCode};
+use crate::domain::render;
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
-use crate::domain::{id, render};
-use crate::store::{PageBounds, Reader, Tx, chains, invoices, payments};
-use serde_json::Map;
+use crate::service::Step;
+use crate::service::settle::settle_invoice;
+use crate::store::{PageBounds, Reader, chains, invoices, payments};
 use serde_json::value::RawValue;
+use serde_json::{Map, json};
 use std::sync::Arc;
 
 #[cfg(test)]
@@ -164,9 +170,9 @@ impl Service {
             client_key,
         });
         let request = Map::from_iter([("id".to_owned(), id.as_str().into())]);
-        self.write(move |service, tx| {
-            run_once(tx, now, slot.as_ref(), &request, || {
-                let cancelled = service.cancel_owned_invoice(tx, now, &scope, &actor, &id)?;
+        self.write(now, move |step| {
+            run_once(step, slot.as_ref(), &request, || {
+                let cancelled = cancel_owned_invoice(step, &scope, &actor, &id)?;
                 Ok((CreateOutcome::Existing, cancelled.get().to_owned()))
             })
         })
@@ -184,54 +190,18 @@ impl Service {
         id: &str,
     ) -> Result<Json, Error> {
         let id = id.to_owned();
-        self.write(move |service, tx| {
-            let invoice = invoices::by_id(tx, &id)?.ok_or_else(|| Refusal::not_found("invoice"))?;
-            service.cancel_loaded_invoice(tx, now, invoice)
+        self.write(now, move |step| {
+            let invoice =
+                invoices::by_id(step.tx, &id)?.ok_or_else(|| Refusal::not_found("invoice"))?;
+            cancel_loaded_invoice(step, invoice)
         })
         .await
-    }
-
-    /// Cancels an invoice.
-    ///
-    /// # Errors
-    ///
-    /// `invoice_not_cancellable`.
-    pub(super) fn cancel_loaded_invoice(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        mut invoice: Invoice,
-    ) -> Result<Json, Error> {
-        let payments = payments::of_invoice(tx, invoice.seq)?;
-        let at = invoice_status_time(&invoice, &chains::lagging_chains(tx)?, now);
-        let open = invoice.status_at(&payments, at).is_open();
-        if !open || payments.iter().any(|payment| payment.counts_for_invoice()) {
-            let message = "only an invoice that is open and has no payment can be cancelled";
-            return Err(Refusal::new(RefusalCode::InvoiceNotCancellable, message).into());
-        }
-        invoice.cancelled_at = Some(now);
-        let invoice = self.settle_invoice(tx, now, invoice, SettleCause::Other)?;
-        Ok(render::invoice(&invoice, &self.links, &[])?)
     }
 
     /// Closes one batch of invoices whose deadline has passed, in a separate transaction. Returns the number of
     /// closed invoices.
     pub async fn expire_invoices(self: &Arc<Self>, now: Time) -> Result<usize, Error> {
-        self.write(move |service, tx| service.expire_batch(tx, now)).await
-    }
-
-    /// Closes one batch of invoices whose deadline has passed. Returns the number of closed invoices.
-    pub(super) fn expire_batch(&self, tx: &Tx<'_>, now: Time) -> Result<usize, Error> {
-        let due = invoices::list_overdue_invoices(
-            tx,
-            &chains::lagging_chains(tx)?,
-            now,
-            EXPIRE_BATCH_MAX,
-        )?;
-        for seq in &due {
-            self.settle_invoice(tx, now, invoices::by_seq(tx, *seq)?, SettleCause::Other)?;
-        }
-        Ok(due.len())
+        self.write(now, expire_batch).await
     }
 
     /// Returns the time at which the next invoice expires.
@@ -240,18 +210,58 @@ impl Service {
     }
 }
 
-/// Returns the invoice with this ID, of any account and in either mode.
-pub(super) fn find_invoice(db: &Reader<'_>, id: &str) -> Result<Invoice, Error> {
-    let id = id::parse(id);
-    let invoice = id.map(|id| invoices::by_id(db, &id)).transpose()?.flatten();
-    invoice.ok_or_else(|| Refusal::not_found("invoice").into())
+/// Cancels an invoice.
+///
+/// # Errors
+///
+/// `invoice_not_cancellable`.
+pub(super) fn cancel_loaded_invoice(step: &Step<'_>, mut invoice: Invoice) -> Result<Json, Error> {
+    let Step { service, tx, now } = *step;
+    let payments = payments::of_invoice(tx, invoice.seq)?;
+    let at = invoice_status_time(&invoice, &chains::lagging_chains(tx)?, now);
+    let open = invoice.status_at(&payments, at).is_open();
+    if !open || payments.iter().any(|payment| payment.counts_for_invoice()) {
+        let message = "only an invoice that is open and has no payment can be cancelled";
+        return Err(Refusal::new(RefusalCode::InvoiceNotCancellable, message).into());
+    }
+    invoice.cancelled_at = Some(now);
+    let invoice = settle_invoice(step, invoice, SettleCause::Other)?;
+    Ok(render::invoice(&invoice, &service.links, &[])?)
 }
 
-/// Returns the invoice with this ID if it belongs to the caller.
-pub(super) fn owned_invoice(db: &Reader<'_>, scope: &Scope, id: &str) -> Result<Invoice, Error> {
-    let invoice = find_invoice(db, id)?;
-    if invoice.account != scope.account() || invoice.mode != scope.mode() {
-        return Err(Refusal::not_found("invoice").into());
+/// Closes one batch of invoices whose deadline has passed. Returns the number of closed invoices.
+pub(super) fn expire_batch(step: &Step<'_>) -> Result<usize, Error> {
+    let Step { tx, now, .. } = *step;
+    let due =
+        invoices::list_overdue_invoices(tx, &chains::lagging_chains(tx)?, now, EXPIRE_BATCH_MAX)?;
+    for seq in &due {
+        settle_invoice(step, invoices::by_seq(tx, *seq)?, SettleCause::Other)?;
     }
-    Ok(invoice)
+    Ok(due.len())
+}
+
+/// Cancels an invoice, and records the cancellation in the audit log.
+///
+/// # Errors
+/// `not_found`, `invoice_not_cancellable`.
+pub fn cancel_owned_invoice(
+    step: &Step<'_>,
+    scope: &Scope,
+    actor: &str,
+    id: &str,
+) -> Result<Json, Error> {
+    let Step { tx, now, .. } = *step;
+    let invoice = owned_invoice(tx, scope, id)?;
+    let id = invoice.id.clone();
+    let cancelled = cancel_loaded_invoice(step, invoice)?;
+    audit_log::record(
+        tx,
+        now,
+        actor,
+        "invoice.cancel",
+        Some(scope.account()),
+        Some(&id),
+        &json!({}),
+    )?;
+    Ok(cancelled)
 }

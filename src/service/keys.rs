@@ -3,6 +3,8 @@
 //! Invariant: only this module creates a [`Caller`], and only from an existing key. Only `service` creates a
 //! [`Scope`].
 
+pub mod issuing;
+
 use super::{Error, Service, random_bytes};
 use crate::domain::apikey::{self, KeyClass};
 use crate::domain::asset::Mode;
@@ -146,7 +148,8 @@ impl Service {
             known.touched_at.store(now.0, Ordering::Relaxed);
             let id = known.caller.key.clone();
             // The request does not wait for this write, and succeeds even if the write fails.
-            let told = self.write_detached(move |_, tx| Ok(keys::save_last_used_at(tx, &id, now)?));
+            let told = self
+                .write_detached(now, move |step| Ok(keys::save_last_used_at(step.tx, &id, now)?));
             if let Err(error) = told {
                 log::debug!("last use of a key not recorded: error={error}");
             }

@@ -4,6 +4,8 @@
 //! invoice takes no address before its payer selects a coin. A link has a limited number of open invoices, and creates
 //! none after its expiry or when its paid uses have reached their limit.
 
+pub mod editing;
+
 use super::invoices::{check_may_create, new_invoice};
 use super::{Error, Service};
 use crate::domain::account::Account;
@@ -14,6 +16,8 @@ use crate::domain::money::Cents;
 use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::time::{SECOND_MS, Time};
 use crate::domain::{id, render};
+use crate::service::Step;
+use crate::service::settle::record_invoice_event;
 use crate::store::payment_links::StoredPicture;
 use crate::store::{Reader, accounts, invoices, payment_links};
 use serde_json::value::RawValue;
@@ -104,7 +108,8 @@ impl Service {
         amount: Option<Cents>,
     ) -> Result<LinkOutcome, Error> {
         let id = id.to_owned();
-        self.write(move |service, tx| {
+        self.write(now, move |step| {
+            let Step { service, tx, .. } = *step;
             let link = find_enabled(tx, &id)?;
             let state = current_state(tx, &link, now)?;
             if state != LinkState::Open {
@@ -120,7 +125,7 @@ impl Service {
             invoices::insert(tx, &invoice)?
                 .ok_or_else(|| Error::Failed("an invoice was not written".to_owned()))?;
             let object = render::invoice(&invoice, &service.links, &[])?;
-            service.record_invoice_event(tx, now, &invoice, &object, EventType::InvoiceCreated)?;
+            record_invoice_event(step, &invoice, &object, EventType::InvoiceCreated)?;
             Ok(LinkOutcome::Created(LinkInvoice {
                 token: service.links.checkout_token(&invoice.id),
                 invoice_id: invoice.id,

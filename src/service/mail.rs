@@ -4,7 +4,7 @@
 
 mod alarms;
 mod receipts;
-mod sales;
+pub(super) mod sales;
 mod summaries;
 
 use super::{Error, Member, Service};
@@ -15,9 +15,10 @@ use crate::domain::mail::attempt::{MailOutcome, MailProgress, WAITING_MS_MAX};
 use crate::domain::mail::{MailKind, MailPreferences, MailText, SetMailPreferences};
 use crate::domain::render::mail::MailPreferencesView;
 use crate::domain::time::{DAY_MS, Time};
+use crate::service::Step;
 use crate::store::mail_messages::{self, NewMail};
 pub use crate::store::mail_messages::{DueMail, MailCounts};
-use crate::store::{FileKind, Reader, Tx, mail_preferences, receipts as receipts_table};
+use crate::store::{FileKind, Reader, mail_preferences, receipts as receipts_table};
 use std::sync::Arc;
 
 /// Maximum number of messages, and of languages, that one pruning step removes.
@@ -65,44 +66,6 @@ impl Service {
         self.mail.is_some() && (mode.is_live() || self.kind == FileKind::Sandbox)
     }
 
-    /// Queues a message.
-    fn queue_mail(&self, tx: &Tx<'_>, now: Time, mail: &OutgoingMail<'_>) -> Result<(), Error> {
-        let Some(identity) = &self.mail else {
-            return Ok(());
-        };
-        let new = NewMail {
-            id: &format!("{}@{}", id::new(now), identity.domain),
-            kind: mail.kind,
-            account: mail.account,
-            recipient: mail.recipient,
-            language: mail.language,
-            text: mail.text,
-        };
-        Ok(mail_messages::insert(tx, &new, now)?)
-    }
-
-    /// Queues a message to every user who gets this kind of message about an account, or about the service.
-    fn queue_for_team(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        kind: MailKind,
-        account: Option<i64>,
-        text: impl FnOnce() -> MailText,
-    ) -> Result<(), Error> {
-        let mut subscribers = mail_preferences::subscribers(tx, account)?;
-        subscribers.retain(|subscriber| subscriber.gets(kind, account));
-        if subscribers.is_empty() {
-            return Ok(());
-        }
-        let text = &text();
-        let language = Language::English;
-        subscribers.iter().try_for_each(|subscriber| {
-            let recipient = subscriber.email.as_str();
-            self.queue_mail(tx, now, &OutgoingMail { kind, account, recipient, language, text })
-        })
-    }
-
     /// Returns the URL of a page of the operator interface.
     fn dashboard_url(&self, page: &str) -> String {
         format!("{}/dashboard#/{page}", self.links.public_url)
@@ -119,14 +82,16 @@ impl Service {
         member: Member,
         changes: SetMailPreferences,
     ) -> Result<MailPreferencesView, Error> {
-        self.write(move |service, tx| {
-            let user = member.user();
-            let before = mail_preferences::of_user(tx, user.seq)?;
-            let preferences = before.unwrap_or(MailPreferences::NONE).changed_by(&changes);
-            mail_preferences::put(tx, user, &preferences)?;
-            service.preferences_view(tx, &member)
-        })
-        .await
+        let service = Arc::clone(self);
+        self.store
+            .write(move |tx| {
+                let user = member.user();
+                let before = mail_preferences::of_user(tx, user.seq)?;
+                let preferences = before.unwrap_or(MailPreferences::NONE).changed_by(&changes);
+                mail_preferences::put(tx, user, &preferences)?;
+                service.preferences_view(tx, &member)
+            })
+            .await
     }
 
     fn preferences_view(
@@ -139,6 +104,43 @@ impl Service {
         let email = member.user().email.clone();
         Ok(MailPreferencesView { available: self.has_mail(), email, sales, tasks, alarms })
     }
+}
+
+/// Queues a message.
+fn queue_mail(step: &Step<'_>, mail: &OutgoingMail<'_>) -> Result<(), Error> {
+    let Step { service, tx, now } = *step;
+    let Some(identity) = &service.mail else {
+        return Ok(());
+    };
+    let new = NewMail {
+        id: &format!("{}@{}", id::new(now), identity.domain),
+        kind: mail.kind,
+        account: mail.account,
+        recipient: mail.recipient,
+        language: mail.language,
+        text: mail.text,
+    };
+    Ok(mail_messages::insert(tx, &new, now)?)
+}
+
+/// Queues a message to every user who gets this kind of message about an account, or about the service.
+fn queue_for_team(
+    step: &Step<'_>,
+    kind: MailKind,
+    account: Option<i64>,
+    text: impl FnOnce() -> MailText,
+) -> Result<(), Error> {
+    let mut subscribers = mail_preferences::subscribers(step.tx, account)?;
+    subscribers.retain(|subscriber| subscriber.gets(kind, account));
+    if subscribers.is_empty() {
+        return Ok(());
+    }
+    let text = &text();
+    let language = Language::English;
+    subscribers.iter().try_for_each(|subscriber| {
+        let recipient = subscriber.email.as_str();
+        queue_mail(step, &OutgoingMail { kind, account, recipient, language, text })
+    })
 }
 
 impl Service {
@@ -159,7 +161,7 @@ impl Service {
 
     /// Records that the text of a message is about to be sent. Returns `false` if the message is no longer pending.
     pub async fn mark_mail_sending(self: &Arc<Self>, seq: i64) -> Result<bool, Error> {
-        self.write_repeatable(move |_, tx| Ok(mail_messages::mark_sending(tx, seq)?)).await
+        self.store.write_repeatable(move |tx| Ok(mail_messages::mark_sending(tx, seq)?)).await
     }
 
     /// Stores the outcome of an attempt. Returns what follows from it.
@@ -171,8 +173,10 @@ impl Service {
     ) -> Result<MailProgress, Error> {
         let progress = MailProgress::after(outcome, mail.attempts, mail.doubts, now);
         let (seq, stored) = (mail.seq, progress.clone());
-        self.write_repeatable(move |_, tx| Ok(mail_messages::record(tx, seq, &stored, now)?))
-            .await?;
+        self.write_repeatable(now, move |step| {
+            Ok(mail_messages::record(step.tx, seq, &stored, now)?)
+        })
+        .await?;
         Ok(progress)
     }
 
@@ -181,7 +185,8 @@ impl Service {
         if self.read(|db| Ok::<_, Error>(mail_messages::marked(db)?.is_empty()))? {
             return Ok(0);
         }
-        self.write(move |_, tx| {
+        self.write(now, move |step| {
+            let Step { tx, .. } = *step;
             let marked = mail_messages::marked(tx)?;
             for mail in &marked {
                 let outcome = MailOutcome::Unknown("the server ended while it was sent".to_owned());
@@ -192,22 +197,23 @@ impl Service {
         })
         .await
     }
-
-    /// Gives up messages that have waited too long, and deletes old ones. Returns `true` if there may be more to
-    /// delete. `keep_ms` is the time for which an ended message is kept, in milliseconds.
-    pub(super) fn prune_mail(tx: &Tx<'_>, now: Time, keep_ms: i64) -> Result<bool, Error> {
-        let before = now.plus_ms(WAITING_MS_MAX.saturating_neg());
-        let problem = "the mail server could not be used in time";
-        mail_messages::give_up_old(tx, before, now, problem)?;
-        let before = now.plus_ms(keep_ms.saturating_neg());
-        let messages = mail_messages::prune(tx, before, PRUNE_BATCH_MAX)?;
-        let before = now.plus_ms(KEEP_LANGUAGES_MS.saturating_neg());
-        let languages = receipts_table::prune_languages(tx, before, PRUNE_BATCH_MAX)?;
-        let full = usize::try_from(PRUNE_BATCH_MAX).unwrap_or(usize::MAX);
-        Ok(messages >= full || languages >= full)
-    }
 }
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests;
+
+/// Gives up messages that have waited too long, and deletes old ones. Returns `true` if there may be more to
+/// delete. `keep_ms` is the time for which an ended message is kept, in milliseconds.
+pub(super) fn prune_mail(step: &Step<'_>, keep_ms: i64) -> Result<bool, Error> {
+    let Step { tx, now, .. } = *step;
+    let before = now.plus_ms(WAITING_MS_MAX.saturating_neg());
+    let problem = "the mail server could not be used in time";
+    mail_messages::give_up_old(tx, before, now, problem)?;
+    let before = now.plus_ms(keep_ms.saturating_neg());
+    let messages = mail_messages::prune(tx, before, PRUNE_BATCH_MAX)?;
+    let before = now.plus_ms(KEEP_LANGUAGES_MS.saturating_neg());
+    let languages = receipts_table::prune_languages(tx, before, PRUNE_BATCH_MAX)?;
+    let full = usize::try_from(PRUNE_BATCH_MAX).unwrap_or(usize::MAX);
+    Ok(messages >= full || languages >= full)
+}

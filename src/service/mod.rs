@@ -9,6 +9,7 @@
 
 pub mod accounts;
 pub mod activity;
+mod adjustments;
 pub(crate) mod approval;
 pub mod audit;
 pub mod audit_log;
@@ -18,22 +19,28 @@ pub mod certificate;
 pub mod chains;
 pub mod checkout;
 pub mod clock;
+mod confirmations;
 pub mod customers;
 pub mod deposits;
+pub mod endpoints;
 mod error;
 pub mod events;
 mod faults;
+pub mod followed;
 pub mod idempotency;
 pub mod intake;
 pub mod invoices;
 pub mod keys;
 pub mod links;
+mod lookups;
 pub mod mail;
-pub mod operator;
+mod matches;
+mod observations;
 pub mod page;
 pub mod payments;
 pub mod payouts;
 pub mod pools;
+mod pruning;
 mod quotes;
 mod rates;
 pub mod refunds;
@@ -42,29 +49,34 @@ pub mod sandbox;
 pub mod sending;
 pub mod servers;
 mod settle;
+mod step;
 mod stock;
+mod summary;
 #[cfg(test)]
 pub(crate) mod tests;
 pub mod transfers;
 mod upcoming;
+pub mod users;
+pub mod wallets;
 pub mod webhooks;
 
 pub use error::Error;
 pub use faults::Faults;
 pub use keys::{Caller, QuotaOwner, Scope};
-pub use operator::members::Member;
+pub use step::Step;
+pub use users::members::Member;
 
 use crate::domain::account::Account;
 use crate::domain::progress::Progress;
 use crate::domain::render::LinkBuilder;
 use crate::domain::server::order::ServerLimits;
-use crate::domain::time::DAY_MS;
+use crate::domain::time::{DAY_MS, Time};
 use crate::store::accounts as accounts_table;
 use crate::store::file::{self, FileRow};
 use crate::store::{
     Changes, Durability, FileKind, Reader, Store, StoreError, StoreOptions, Tx, WriteRefusal,
 };
-use chains::live::LiveMode;
+use followed::LiveMode;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
@@ -202,38 +214,42 @@ impl Service {
     /// Runs `work` in one transaction.
     pub(crate) async fn write<T: Send + 'static>(
         self: &Arc<Self>,
-        work: impl FnOnce(&Service, &Tx<'_>) -> Result<T, Error> + Send + 'static,
+        now: Time,
+        work: impl FnOnce(&Step<'_>) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         let service = Arc::clone(self);
-        self.store.write(move |tx| work(&service, tx)).await
+        self.store.write(move |tx| work(&Step { service: &service, tx, now })).await
     }
 
     /// Runs `work` in one transaction, and again if the transaction is rolled back. For frequent writes.
     async fn write_repeatable<T: Send + 'static>(
         self: &Arc<Self>,
-        work: impl Fn(&Service, &Tx<'_>) -> Result<T, Error> + Send + 'static,
+        now: Time,
+        work: impl Fn(&Step<'_>) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         let service = Arc::clone(self);
-        let repeatable = move |tx: &Tx<'_>| work(&service, tx);
+        let repeatable = move |tx: &Tx<'_>| work(&Step { service: &service, tx, now });
         self.store.write_repeatable(repeatable).await
     }
 
     /// Runs `work` in one transaction without waiting for the result. For writes that may be lost.
     fn write_detached(
         self: &Arc<Self>,
-        work: impl FnOnce(&Service, &Tx<'_>) -> Result<(), Error> + Send + 'static,
+        now: Time,
+        work: impl FnOnce(&Step<'_>) -> Result<(), Error> + Send + 'static,
     ) -> Result<(), Error> {
         let service = Arc::clone(self);
-        self.store.write_detached(move |tx| work(&service, tx))
+        self.store.write_detached(move |tx| work(&Step { service: &service, tx, now }))
     }
 
     /// Runs `work` in one transaction, and blocks the thread until the transaction ends.
     fn write_and_wait<T: Send + 'static>(
         self: &Arc<Self>,
-        work: impl FnOnce(&Service, &Tx<'_>) -> Result<T, Error> + Send + 'static,
+        now: Time,
+        work: impl FnOnce(&Step<'_>) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         let service = Arc::clone(self);
-        self.store.write_and_wait(move |tx| work(&service, tx))
+        self.store.write_and_wait(move |tx| work(&Step { service: &service, tx, now }))
     }
 
     /// Returns the number of jobs that wait for the writer.

@@ -1,24 +1,28 @@
 //! Simulates payments of a test invoice, and computes the amount due.
 //!
-//! `intake` stores and books payments.
+//! `observations` stores payments, and `intake` books them.
 //!
 //! Invariant: the same code handles simulated payments and payments on a chain.
 
-use super::intake::ObservationOwner;
-use super::invoices::owned_invoice;
+use super::lookups::owned_invoice;
 use super::{Error, Json, Scope, Service};
 use crate::domain::asset::Asset;
 use crate::domain::invoice::Invoice;
 use crate::domain::invoice::draft::SimulatedAmount;
 use crate::domain::money::{Cents, Overflow, Total};
 use crate::domain::observation::Observation;
+use crate::domain::observation_owner::ObservationOwner;
 use crate::domain::payment::{PaymentState, simulated_txid};
 use crate::domain::quote::{Quote, amount_due, coin_unavailable};
 use crate::domain::rate::RateQuote;
 use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::time::Time;
 use crate::domain::{id, render};
-use crate::store::{Tx, accounts, payments, quotes};
+use crate::service::Step;
+use crate::service::intake::payment::advance_payment;
+use crate::service::observations::record_observation;
+use crate::service::quotes::select_quote_among;
+use crate::store::{accounts, payments, quotes};
 use std::sync::Arc;
 
 /// Maximum number of simulated payments of an invoice. Each payment reads all earlier payments of the invoice, while
@@ -40,7 +44,7 @@ impl Service {
         asset: Option<String>,
     ) -> Result<Json, Error> {
         let (scope, id) = (*scope, id.to_owned());
-        self.write_repeatable(move |service, tx| {
+        self.write_repeatable(now, move |step| { let Step { service, tx, .. } = *step;
             let mut invoice = owned_invoice(tx, &scope, &id)?;
             if invoice.mode.is_live() {
                 return Err(Refusal::new(
@@ -56,7 +60,7 @@ impl Service {
                 );
                 return Err(Refusal::new(RefusalCode::InvalidRequest, message).into());
             }
-            let quote = service.quote_to_pay(tx, now, &mut invoice, asset.as_deref())?;
+            let quote = quote_to_pay(step, &mut invoice, asset.as_deref())?;
             let counting = before.iter().filter(|payment| payment.counts_for_invoice());
             let due = amount_still_due(&invoice, counting.map(|payment| payment.value))?;
             let fiat = match case {
@@ -76,50 +80,49 @@ impl Service {
                 block: None,
                 spends: Vec::new(),
             };
-            let seen = service.record_observation(tx, now, &seen, Some(invoice))?;
+            let seen = record_observation(step, &seen, Some(invoice))?;
             let seen = seen.ok_or_else(|| Error::Failed("nothing was due".to_owned()))?;
             let ObservationOwner::Payment(seen) = seen.into_booked_owner()? else {
                 return Err(Error::Failed("what was due is no payment".to_owned()));
             };
             let (invoice, _, told) =
-                service.advance_payment(tx, now, *seen, PaymentState::Confirmed)?;
+                advance_payment(step, *seen, PaymentState::Confirmed)?;
             // The response is the same JSON as the event's object.
             told.map_or_else(|| Ok(render::invoice(&invoice, &service.links, &[])?), Ok)
         })
         .await
     }
+}
 
-    /// Returns the quote that a simulated payment pays.
-    ///
-    /// Uses the invoice's coin, else `asset`, else the first coin that accepts the price.
-    pub(super) fn quote_to_pay(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        invoice: &mut Invoice,
-        asset: Option<&str>,
-    ) -> Result<Quote, Error> {
-        // The coin of the invoice, if any, takes precedence over `asset`.
-        let own = invoice.coin.as_ref().map(|coin| coin.asset);
-        let quotes = quotes::of_invoice(tx, invoice.seq)?;
-        let existing = |quote: &&Quote| Some(quote.asset) == own && !quote.given;
-        if let Some(quote) = quotes.iter().find(existing) {
-            return Ok(quote.clone());
-        }
-        if let Some(asset) = asset {
-            return self.select_quote_among(tx, now, invoice, asset, quotes);
-        }
-        let takes = |(asset, quoted): &(&Asset, RateQuote)| {
-            amount_due(asset, quoted.rate, invoice.amount).is_ok()
-        };
-        let spread = accounts::by_seq(tx, invoice.account)?.spread;
-        let on_offer = self.offered_coins(tx, now, invoice.mode, invoice.currency, spread)?;
-        let (first, _) = on_offer
-            .into_iter()
-            .find(takes)
-            .ok_or_else(|| coin_unavailable("no coin takes so small an amount"))?;
-        self.select_quote_among(tx, now, invoice, first.id, quotes)
+/// Returns the quote that a simulated payment pays.
+///
+/// Uses the invoice's coin, else `asset`, else the first coin that accepts the price.
+pub(super) fn quote_to_pay(
+    step: &Step<'_>,
+    invoice: &mut Invoice,
+    asset: Option<&str>,
+) -> Result<Quote, Error> {
+    let Step { service, tx, now } = *step;
+    // The coin of the invoice, if any, takes precedence over `asset`.
+    let own = invoice.coin.as_ref().map(|coin| coin.asset);
+    let quotes = quotes::of_invoice(tx, invoice.seq)?;
+    let existing = |quote: &&Quote| Some(quote.asset) == own && !quote.given;
+    if let Some(quote) = quotes.iter().find(existing) {
+        return Ok(quote.clone());
     }
+    if let Some(asset) = asset {
+        return select_quote_among(step, invoice, asset, quotes);
+    }
+    let takes = |(asset, quoted): &(&Asset, RateQuote)| {
+        amount_due(asset, quoted.rate, invoice.amount).is_ok()
+    };
+    let spread = accounts::by_seq(tx, invoice.account)?.spread;
+    let on_offer = service.offered_coins(tx, now, invoice.mode, invoice.currency, spread)?;
+    let (first, _) = on_offer
+        .into_iter()
+        .find(takes)
+        .ok_or_else(|| coin_unavailable("no coin takes so small an amount"))?;
+    select_quote_among(step, invoice, first.id, quotes)
 }
 
 /// Returns the amount that is still due after payments with these values. If nothing is due, returns the whole price.

@@ -14,6 +14,7 @@ use crate::domain::time::{DAY_MS, Time};
 use crate::domain::transfer::inputs::{CreatePayout, PayoutAmount};
 use crate::domain::transfer::{SendingProgress, Transfer, TransferKind, TransferStatus};
 use crate::domain::{id, render};
+use crate::service::Step;
 use crate::store::{Reader, Tx, accounts, balances, file, payout_addresses, transfers};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -60,10 +61,11 @@ impl Service {
             return Ok(kept);
         }
         self.derive_upcoming_addresses()?;
-        self.write(move |service, tx| {
-            run_once(tx, now, slot.as_ref(), &body, || {
+        self.write(now, move |step| {
+            let Step { service, tx, .. } = *step;
+            run_once(step, slot.as_ref(), &body, || {
                 let payout = check_payout(service, tx, now, (account, mode), &input)?;
-                let payout = request_transfer(tx, now, &actor, payout)?;
+                let payout = request_transfer(step, &actor, payout)?;
                 let json = if is_person {
                     service.render_for_operator(tx, now, &payout)?
                 } else {

@@ -14,6 +14,7 @@ use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::pools::{PoolImportView, PoolView};
 use crate::domain::time::{MINUTE_MS, Time};
 use crate::domain::wallet::WalletAddress;
+use crate::service::Step;
 use crate::store::addresses::AddressOwner;
 use crate::store::wallets::{WalletIndex, WalletRow};
 use crate::store::{Reader, Tx, accounts, addresses, pool_addresses, wallets};
@@ -45,52 +46,6 @@ impl Service {
             );
         }
         Ok(self.pool_wallet(db, chain)?.is_some())
-    }
-
-    /// Assigns the next address of a chain to an owner forever. Returns `None` if no address is available.
-    pub(super) fn claim_address(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        account: i64,
-        mode: Mode,
-        chain: Chain,
-        owner: AddressOwner,
-    ) -> Result<Option<String>, Error> {
-        let Some((address, taken)) = self.take_address(tx, now, account, mode, chain)? else {
-            return Ok(None);
-        };
-        addresses::insert(tx, mode, chain, (&address, taken), owner)?;
-        Ok(Some(address))
-    }
-
-    /// Takes the next address of a chain. The caller must assign the address to its owner in the same transaction.
-    ///
-    /// Returns `None` if the pool is empty or the account has reached its limit.
-    pub(super) fn take_address(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        account: i64,
-        mode: Mode,
-        chain: Chain,
-    ) -> Result<Option<(String, Option<WalletIndex>)>, Error> {
-        if self.faults().pool_empty {
-            return Ok(None);
-        }
-        if self.is_simulated(mode) {
-            let taken = wallets::take_simulated_index(tx, mode, chain)?;
-            let address = address::simulated_address(mode, chain, taken.index);
-            return Ok(Some((address, Some(taken))));
-        }
-        if !chain.row().imported {
-            return self.derive_address(tx, chain);
-        }
-        if !may_take_address(tx, now, account, chain)? {
-            return Ok(None);
-        }
-        let address = pool_addresses::take_free_address(tx, chain, account, now)?;
-        Ok(address.map(|address| (address, None)))
     }
 
     /// Takes the next address of the chain's wallet.
@@ -135,6 +90,49 @@ impl Service {
     pub fn addresses_to_import(&self, chain: Chain, list: &[Value]) -> Result<Vec<String>, Error> {
         self.read(|db| canonical_addresses(self, db, chain, list))
     }
+}
+
+/// Assigns the next address of a chain to an owner forever. Returns `None` if no address is available.
+pub(super) fn claim_address(
+    step: &Step<'_>,
+    account: i64,
+    mode: Mode,
+    chain: Chain,
+    owner: AddressOwner,
+) -> Result<Option<String>, Error> {
+    let Some((address, taken)) = take_address(step, account, mode, chain)? else {
+        return Ok(None);
+    };
+    addresses::insert(step.tx, mode, chain, (&address, taken), owner)?;
+    Ok(Some(address))
+}
+
+/// Takes the next address of a chain. The caller must assign the address to its owner in the same transaction.
+///
+/// Returns `None` if the pool is empty or the account has reached its limit.
+pub(super) fn take_address(
+    step: &Step<'_>,
+    account: i64,
+    mode: Mode,
+    chain: Chain,
+) -> Result<Option<(String, Option<WalletIndex>)>, Error> {
+    let Step { service, tx, now } = *step;
+    if service.faults().pool_empty {
+        return Ok(None);
+    }
+    if service.is_simulated(mode) {
+        let taken = wallets::take_simulated_index(tx, mode, chain)?;
+        let address = address::simulated_address(mode, chain, taken.index);
+        return Ok(Some((address, Some(taken))));
+    }
+    if !chain.row().imported {
+        return service.derive_address(tx, chain);
+    }
+    if !may_take_address(tx, now, account, chain)? {
+        return Ok(None);
+    }
+    let address = pool_addresses::take_free_address(tx, chain, account, now)?;
+    Ok(address.map(|address| (address, None)))
 }
 
 /// Returns the chain of the pool with this name, if addresses are imported for that chain.

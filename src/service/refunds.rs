@@ -4,8 +4,8 @@
 //! rejected and cancelled refunds do not count.
 
 use super::idempotency::{CreateOutcome, IdempotencySlot, run_once};
-use super::invoices::find_invoice;
-use super::invoices::owned_invoice;
+use super::lookups::find_invoice;
+use super::lookups::owned_invoice;
 use super::transfers::request_transfer;
 use super::{Error, Scope, Service};
 use crate::domain::address;
@@ -19,6 +19,7 @@ use crate::domain::time::Time;
 use crate::domain::transfer::inputs::{RequestRefund, SandboxRefund};
 use crate::domain::transfer::{SendingProgress, Transfer, TransferKind, TransferStatus};
 use crate::domain::{id, render};
+use crate::service::Step;
 use crate::store::{Reader, accounts, payments, transfers};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -64,13 +65,14 @@ impl Service {
             return Ok(kept);
         }
         self.derive_upcoming_addresses()?;
-        self.write(move |service, tx| {
-            run_once(tx, now, slot.as_ref(), &body, || {
+        self.write(now, move |step| {
+            let Step { service, tx, .. } = *step;
+            run_once(step, slot.as_ref(), &body, || {
                 let fields = Fields::new(&body);
                 fields.refuse_unknown(RequestRefund::NAMES)?;
                 let invoice = owned_invoice(tx, &scope, &RequestRefund::invoice(fields)?)?;
                 let refund = service.prepare_refund(tx, now, &invoice, fields, None)?;
-                let refund = request_transfer(tx, now, &actor, refund)?;
+                let refund = request_transfer(step, &actor, refund)?;
                 let json = service.render_for_operator(tx, now, &refund)?;
                 Ok((CreateOutcome::Created, json.get().to_owned()))
             })
@@ -89,7 +91,8 @@ impl Service {
         body: Map<String, Value>,
         client_key: Option<String>,
     ) -> Result<(CreateOutcome, String), Error> {
-        self.write(move |service, tx| {
+        self.write(now, move |step| {
+            let Step { service, tx, .. } = *step;
             let fields = Fields::new(&body);
             fields.refuse_unknown(SandboxRefund::NAMES)?;
             let invoice = find_invoice(tx, &SandboxRefund::invoice(fields)?)?;
@@ -99,10 +102,10 @@ impl Service {
                 route: "sandboxPutRefund",
                 client_key,
             });
-            run_once(tx, now, slot.as_ref(), &body, || {
+            run_once(step, slot.as_ref(), &body, || {
                 let refund =
                     service.prepare_refund(tx, now, &invoice, fields, Some(SANDBOX_LABEL))?;
-                let refund = request_transfer(tx, now, "sandbox", refund)?;
+                let refund = request_transfer(step, "sandbox", refund)?;
                 let json = render::transfer(&refund)?;
                 Ok((CreateOutcome::Created, json.get().to_owned()))
             })

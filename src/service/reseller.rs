@@ -15,6 +15,7 @@ use crate::domain::server::state::{ServerState, ServerStep};
 use crate::domain::server::{OrderedServer, render};
 use crate::domain::time::{MINUTE_MS, Time};
 use crate::domain::{apikey, id};
+use crate::service::Step;
 use crate::store::{FileKind, Reader, Tx, accounts, reseller_tokens, servers};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -46,8 +47,9 @@ impl Service {
         if !is_noted {
             let id = token.id.clone();
             // The request does not wait for this write, and succeeds even if the write fails.
-            let told = self
-                .write_detached(move |_, tx| Ok(reseller_tokens::save_last_used_at(tx, &id, now)?));
+            let told = self.write_detached(now, move |step| {
+                Ok(reseller_tokens::save_last_used_at(step.tx, &id, now)?)
+            });
             if let Err(error) = told {
                 log::debug!("last use of a token not recorded: error={error}");
             }
@@ -84,7 +86,8 @@ impl Service {
         if let Some((_, answer)) = self.check_before_write(now, slot.as_ref(), &body, check)? {
             return Ok(answer);
         }
-        self.write(move |service, tx| {
+        self.write(now, move |step| {
+            let Step { service, tx, .. } = *step;
             let order = || {
                 let quota = server_quota(&accounts::by_seq(tx, account)?)?;
                 let order = ServerOrder::parse(&body, service.server_limits)?;
@@ -93,7 +96,7 @@ impl Service {
                 servers::insert(tx, &server)?;
                 Ok((CreateOutcome::Created, render(&server)?.get().to_owned()))
             };
-            run_once(tx, now, slot.as_ref(), &body, order).map(|(_, answer)| answer)
+            run_once(step, slot.as_ref(), &body, order).map(|(_, answer)| answer)
         })
         .await
     }
@@ -128,7 +131,8 @@ impl Service {
         id: &str,
     ) -> Result<(DiscardOutcome, Json), Error> {
         let (account, id) = (scope.account(), id.to_owned());
-        self.write(move |_, tx| {
+        self.write(now, move |step| {
+            let Step { tx, .. } = *step;
             let mut server = owned_server(tx, account, &id)?;
             let before = server.state;
             server.take_step(ServerStep::Discard, now)?;

@@ -4,12 +4,17 @@
 //!
 //! Invariant: this module changes only files that a sandbox created.
 
-mod chains;
+pub mod chains;
 pub mod payments;
 pub mod snapshots;
 mod target;
 
-use super::operator::members;
+pub use crate::domain::published_keys::{
+    ENDPOINT_SECRET, LEGACY, LEGACY_SECRET, PUBLIC_LIVE, PUBLIC_TEST, RESELLER_TOKEN, SECRET_LIVE,
+    SECRET_TEST, is_public_credential, is_sandbox_key,
+};
+
+use super::users::members;
 use super::{Error, Faults, Json, Service, accounts as account_rules, keys, reseller};
 use crate::domain::account::sandbox::{SandboxAccount, SandboxEndpoint};
 use crate::domain::account::{Account, AccountStatus, WebhookEndpoint};
@@ -22,27 +27,12 @@ use crate::domain::signature::has_signing_key;
 use crate::domain::time::{DAY_MS, Time};
 use crate::domain::user::Role;
 use crate::domain::{address, id};
+use crate::service::Step;
 use crate::store::{Reader, Tx, accounts, endpoints, file, payout_addresses};
 use serde_json::Value;
 use serde_json::value::to_raw_value;
 use std::sync::Arc;
 
-/// Secret key of test mode.
-pub const SECRET_TEST: &str = "sk_test_sandbox";
-/// Secret key of live mode. The sandbox simulates live mode.
-pub const SECRET_LIVE: &str = "sk_live_sandbox";
-/// Public key of test mode.
-pub const PUBLIC_TEST: &str = "pk_test_sandbox";
-/// Public key of live mode.
-pub const PUBLIC_LIVE: &str = "pk_live_sandbox";
-/// Live mode key in the legacy format.
-pub const LEGACY: &str = "sandbox.sandbox";
-/// Secret of endpoints that are created without a secret.
-pub const ENDPOINT_SECRET: &str = "whsec_Y29mZmVyIHNhbmRib3ggZW5kcG9pbnQh";
-/// Legacy secret of the account.
-pub const LEGACY_SECRET: &str = "legacy_sandbox";
-/// Token of the reseller interface.
-pub const RESELLER_TOKEN: &str = "rt_sandbox";
 /// Email of the operator who can sign in with the password `sandbox`.
 pub const OPERATOR: &str = "operator@sandbox.test";
 /// Precomputed hash of the password `sandbox`, so that a start takes only milliseconds. Cheap to verify, because the
@@ -56,22 +46,12 @@ const SERVER_QUOTA: i64 = 100;
 /// Label from which the initial payout address is derived. No known person has the private key of this address.
 const PAYOUT_LABEL: &str = "coffer sandbox payout";
 
-/// Returns `true` for one of the sandbox's API keys, which are the same in every sandbox.
-pub fn is_sandbox_key(key: &str) -> bool {
-    [SECRET_TEST, SECRET_LIVE, PUBLIC_TEST, PUBLIC_LIVE, LEGACY].contains(&key)
-}
-
-/// Returns `true` for one of the sandbox's keys, secrets or tokens, which are published and the same in every
-/// sandbox.
-pub fn is_public_credential(text: &str) -> bool {
-    is_sandbox_key(text) || [ENDPOINT_SECRET, LEGACY_SECRET, RESELLER_TOKEN].contains(&text)
-}
-
 impl Service {
     /// Resets the file to the initial data.
     pub async fn reset_sandbox(self: &Arc<Self>, now: Time) -> Result<(), Error> {
         self.set_faults(Faults::default());
-        self.write(move |_, tx| {
+        self.write(now, move |step| {
+            let Step { tx, .. } = *step;
             file::reset(tx)?;
             seed(tx, now)
         })
@@ -84,7 +64,7 @@ impl Service {
         offset_ms: i64,
         frozen_at: Option<Time>,
     ) -> Result<(), Error> {
-        self.write(move |_, tx| Ok(file::set_clock(tx, offset_ms, frozen_at)?)).await
+        self.store.write(move |tx| Ok(file::set_clock(tx, offset_ms, frozen_at)?)).await
     }
 
     /// Returns the time, the account's settings and some counts.
@@ -132,7 +112,8 @@ impl Service {
         now: Time,
         input: SandboxAccount,
     ) -> Result<(), Error> {
-        self.write(move |service, tx| {
+        self.write(now, move |step| {
+            let Step { service, tx, .. } = *step;
             let mut account = initial_account(tx)?;
             let before = account.status;
             input.apply(&mut account);

@@ -17,6 +17,10 @@ use crate::domain::time::{MINUTE_MS, Time};
 use crate::domain::transfer::request::{parse_txid, parse_txid_on};
 use crate::domain::transfer::step::{REASON_CHARS_MAX, TransferAction, TransferStep};
 use crate::domain::transfer::{SendingState, Transfer, TransferKind, TxidSource};
+use crate::service::Step;
+use crate::service::transfers::acts::enter_transaction;
+use crate::service::transfers::apply_step;
+use crate::service::transfers::destination::settle_destination_of;
 use crate::store::{Tx, transfers};
 use serde_json::json;
 use std::sync::Arc;
@@ -67,7 +71,8 @@ impl Service {
         id: &str,
     ) -> Result<Transfer, Error> {
         let id = id.to_owned();
-        self.write(move |service, tx| {
+        self.write(now, move |step| {
+            let Step { service, tx, .. } = *step;
             let transfer = find(tx, kind, &id)?;
             if service.is_simulated(transfer.mode) {
                 return Err(invalid_transition(
@@ -82,7 +87,7 @@ impl Service {
                 && transfer.txid.is_none();
             match transfer.sending {
                 Some(SendingState::Retry) if is_due => {
-                    return service.restart_sending(tx, now, &transfer);
+                    return restart_sending(step, &transfer);
                 }
                 Some(_) => {
                     return Err(invalid_transition(
@@ -91,8 +96,8 @@ impl Service {
                 }
                 None => {}
             }
-            let step = TransferStep::Process(Some(SendingState::Running));
-            service.apply_step(tx, now, StepActor::Command, &transfer, step)
+            let transition = TransferStep::Process(Some(SendingState::Running));
+            apply_step(step, StepActor::Command, &transfer, transition)
         })
         .await
     }
@@ -113,19 +118,18 @@ impl Service {
         text: &str,
     ) -> Result<Transfer, Error> {
         let (id, text) = (id.to_owned(), parse_txid(text)?);
-        self.write(move |service, tx| {
-            let transfer = find_running_transfer(tx, kind, &id)?;
+        self.write(now, move |step| {
+            let transfer = find_running_transfer(step.tx, kind, &id)?;
             match parse_txid_on(transfer.asset.chain, &text) {
                 Ok(txid) => {
                     let sent = (txid.as_str(), TxidSource::Signer);
-                    service.enter_transaction(tx, now, StepActor::Command, &transfer, sent)
+                    enter_transaction(step, StepActor::Command, &transfer, sent)
                 }
                 Err(refusal) => {
                     let cause =
                         format!("it answered the transaction {text}, which {}", refusal.message);
-                    service.end_command_without_transaction(
-                        tx,
-                        now,
+                    end_command_without_transaction(
+                        step,
                         &transfer,
                         (SendingState::Unknown, &cause),
                     )
@@ -151,9 +155,9 @@ impl Service {
         let id = id.to_owned();
         let reason: String = reason.chars().take(REASON_CHARS_MAX).collect();
         let ended = if retry { SendingState::Retry } else { SendingState::Declined };
-        self.write(move |service, tx| {
-            let transfer = find_running_transfer(tx, kind, &id)?;
-            service.end_command_without_transaction(tx, now, &transfer, (ended, &reason))
+        self.write(now, move |step| {
+            let transfer = find_running_transfer(step.tx, kind, &id)?;
+            end_command_without_transaction(step, &transfer, (ended, &reason))
         })
         .await
     }
@@ -174,10 +178,10 @@ impl Service {
         cause: &str,
     ) -> Result<(), Error> {
         let (id, cause) = (id.to_owned(), cause.to_owned());
-        self.write(move |service, tx| {
-            let transfer = find_running_transfer(tx, kind, &id)?;
+        self.write(now, move |step| {
+            let transfer = find_running_transfer(step.tx, kind, &id)?;
             let ended = (SendingState::Unknown, cause.as_str());
-            service.end_command_without_transaction(tx, now, &transfer, ended).map(drop)
+            end_command_without_transaction(step, &transfer, ended).map(drop)
         })
         .await
     }
@@ -187,11 +191,11 @@ impl Service {
     ///
     /// The server calls this function at start, before it runs any command.
     pub async fn record_interrupted_commands(self: &Arc<Self>, now: Time) -> Result<usize, Error> {
-        self.write(move |service, tx| {
-            let interrupted = transfers::list_with_running_command(tx)?;
+        self.write(now, move |step| {
+            let interrupted = transfers::list_with_running_command(step.tx)?;
             for transfer in &interrupted {
                 let ended = (SendingState::Unknown, "the server ended while it was running");
-                service.end_command_without_transaction(tx, now, transfer, ended)?;
+                end_command_without_transaction(step, transfer, ended)?;
             }
             Ok(interrupted.len())
         })
@@ -209,45 +213,38 @@ fn find_running_transfer(tx: &Tx<'_>, kind: TransferKind, id: &str) -> Result<Tr
     }
 }
 
-impl Service {
-    /// Ends the running state of a transfer whose command sent no transaction. The new state is declined, retry or
-    /// unknown.
-    fn end_command_without_transaction(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        transfer: &Transfer,
-        (sending, cause): (SendingState, &str),
-    ) -> Result<Transfer, Error> {
-        let mut held = transfer.clone();
-        let since = held.sending_progress.retry.map_or(now, |(since, _)| since);
-        held.clear_sending();
-        held.sending = Some(sending);
-        held.sending_progress.sending_reason = Some(cause.to_owned());
-        let is_retry = sending == SendingState::Retry;
-        held.sending_progress.retry = is_retry.then_some((since, now.plus_ms(RETRY_MS)));
-        transfers::update(tx, &held, transfer.status)?;
-        let (actor, detail) = (StepActor::Command.actor_name(), json!({ "cause": cause }));
-        write_audit_entry(tx, now, actor, sending.as_str(), &held, &detail)?;
-        self.settle_destination_of(tx, now, &held)
-    }
+/// Ends the running state of a transfer whose command sent no transaction. The new state is declined, retry or
+/// unknown.
+fn end_command_without_transaction(
+    step: &Step<'_>,
+    transfer: &Transfer,
+    (sending, cause): (SendingState, &str),
+) -> Result<Transfer, Error> {
+    let Step { tx, now, .. } = *step;
+    let mut held = transfer.clone();
+    let since = held.sending_progress.retry.map_or(now, |(since, _)| since);
+    held.clear_sending();
+    held.sending = Some(sending);
+    held.sending_progress.sending_reason = Some(cause.to_owned());
+    let is_retry = sending == SendingState::Retry;
+    held.sending_progress.retry = is_retry.then_some((since, now.plus_ms(RETRY_MS)));
+    transfers::update(tx, &held, transfer.status)?;
+    let (actor, detail) = (StepActor::Command.actor_name(), json!({ "cause": cause }));
+    write_audit_entry(tx, now, actor, sending.as_str(), &held, &detail)?;
+    settle_destination_of(step, &held)
+}
 
-    /// Moves a transfer from state `retry` to state `running`.
-    fn restart_sending(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        transfer: &Transfer,
-    ) -> Result<Transfer, Error> {
-        let mut running = transfer.clone();
-        running.sending = Some(SendingState::Running);
-        running.sending_progress.sending_reason = None;
-        let (actor, detail) = (StepActor::Command.actor_name(), json!({ "again": true }));
-        transfers::mark_started(tx, transfer.seq, actor, now)?;
-        transfers::update(tx, &running, transfer.status)?;
-        write_audit_entry(tx, now, actor, TransferAction::Process.as_str(), &running, &detail)?;
-        self.settle_destination_of(tx, now, &running)
-    }
+/// Moves a transfer from state `retry` to state `running`.
+fn restart_sending(step: &Step<'_>, transfer: &Transfer) -> Result<Transfer, Error> {
+    let Step { tx, now, .. } = *step;
+    let mut running = transfer.clone();
+    running.sending = Some(SendingState::Running);
+    running.sending_progress.sending_reason = None;
+    let (actor, detail) = (StepActor::Command.actor_name(), json!({ "again": true }));
+    transfers::mark_started(tx, transfer.seq, actor, now)?;
+    transfers::update(tx, &running, transfer.status)?;
+    write_audit_entry(tx, now, actor, TransferAction::Process.as_str(), &running, &detail)?;
+    settle_destination_of(step, &running)
 }
 
 fn invalid_transition(message: &str) -> Error {

@@ -1,6 +1,6 @@
 //! Servers and the provisioner command: selects the server for the next run, and stores the result.
 //!
-//! `worker` runs the command, and `operator::servers` has the operator's decisions.
+//! `worker` runs the command, and `api::operator::servers` has the operator's decisions.
 //!
 //! Invariant: the start of a run is committed before the run. A run whose result was lost is repeated only if an
 //! operator orders it.
@@ -11,6 +11,7 @@ use crate::domain::server::OrderedServer;
 use crate::domain::server::outcome::ProvisionerResult;
 use crate::domain::server::state::{ProvisionerTask, ServerStep};
 use crate::domain::time::Time;
+use crate::service::Step;
 use crate::store::{Tx, servers};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -40,7 +41,8 @@ impl Service {
         if self.read(|db| Ok(servers::next_pending_order(db)?))?.is_none() {
             return Ok(None);
         }
-        self.write(move |_, tx| {
+        self.write(now, move |step| {
+            let Step { tx, .. } = *step;
             let Some(mut server) = servers::next_pending_order(tx)? else {
                 return Ok(None);
             };
@@ -64,7 +66,8 @@ impl Service {
         answer: Result<ProvisionerResult, String>,
     ) -> Result<(), Error> {
         let id = id.to_owned();
-        self.write(move |_, tx| {
+        self.write(now, move |step| {
+            let Step { tx, .. } = *step;
             let server = servers::by_id(tx, &id)?;
             let server = server.ok_or_else(|| Error::Failed(format!("server {id} is gone")))?;
             store_job_end(tx, server, answer, now)
@@ -75,12 +78,15 @@ impl Service {
     /// Marks the server whose provisioner run was interrupted by the end of the previous process. The outcome of this
     /// run is unknown.
     pub fn record_interrupted_job(self: &Arc<Self>, now: Time) -> Result<(), Error> {
-        self.write_and_wait(move |_, tx| match servers::order_in_progress(tx)? {
-            Some(server) => {
-                let reason = "coffer ended while the provisioner was at work".to_owned();
-                store_job_end(tx, server, Err(reason), now)
+        self.write_and_wait(now, move |step| {
+            let Step { tx, .. } = *step;
+            match servers::order_in_progress(tx)? {
+                Some(server) => {
+                    let reason = "coffer ended while the provisioner was at work".to_owned();
+                    store_job_end(tx, server, Err(reason), now)
+                }
+                None => Ok(()),
             }
-            None => Ok(()),
         })
     }
 }

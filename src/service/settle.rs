@@ -3,8 +3,8 @@
 //! Invariant: no other code changes the status of an invoice.
 
 use super::events::{EventSubject, record_event};
-use super::{Error, Json, Service};
-use crate::domain::asset::Mode;
+use super::followed::lagging_chains;
+use super::{Error, Json};
 use crate::domain::event::EventType;
 use crate::domain::invoice::{Invoice, InvoiceCoin};
 use crate::domain::money::coin::Units;
@@ -15,7 +15,9 @@ use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
 use crate::domain::timeline::InvoiceChange;
 use crate::domain::{quote, render};
-use crate::store::{Reader, Touched, Tx, chains, file, invoice_steps, invoices, payments, quotes};
+use crate::service::Step;
+use crate::service::mail::sales::mail_about_invoice;
+use crate::store::{Touched, file, invoice_steps, invoices, payments, quotes};
 use serde_json::value::RawValue;
 
 /// Reason why an invoice is settled.
@@ -27,134 +29,84 @@ pub(super) enum SettleCause {
     Other,
 }
 
-impl Service {
-    /// Recomputes an invoice from its payments and the time, and records an event.
-    pub(super) fn settle_invoice(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        invoice: Invoice,
-        cause: SettleCause,
-    ) -> Result<Invoice, Error> {
-        let (invoice, _) = self.settle_and_render(tx, now, invoice, cause)?;
-        Ok(invoice)
-    }
-
-    /// Same as [`Service::settle_invoice`], but also returns the JSON of the invoice if an event was recorded.
-    pub(super) fn settle_and_render(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        invoice: Invoice,
-        cause: SettleCause,
-    ) -> Result<(Invoice, Option<Json>), Error> {
-        let always_notifies = cause == SettleCause::Confirmed;
-        if tx.defer(Touched::Invoice { invoice: invoice.seq, always_notifies }) {
-            return Ok((invoice, None));
-        }
-        let before = invoice.status;
-        let invoice = self.recompute_invoice(tx, now, invoice)?;
-        self.mail_about_invoice(tx, now, before, &invoice)?;
-        let is_told = invoice.status != before || cause == SettleCause::Confirmed;
-        let Some(kind) = EventType::for_status(invoice.status).filter(|_| is_told) else {
-            return Ok((invoice, None));
-        };
-        let object = render::invoice(&invoice, &self.links, &[])?;
-        self.record_invoice_event(tx, now, &invoice, &object, kind)?;
-        Ok((invoice, Some(object)))
-    }
-
-    /// Runs `work`, which may touch the same invoice or destination several times. Then settles each of them once,
-    /// because settling reads everything about it.
-    ///
-    /// `work` must save its changes to invoices, otherwise they are lost.
-    ///
-    /// If settling is refused, everything is rolled back and `work` runs again. Each touch then settles immediately, so
-    /// only what cannot be booked fails.
-    pub(super) fn settle_after<T>(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        mut work: impl FnMut() -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        let together = tx.attempt(|| {
-            let (done, touched) = tx.defer_settling(&mut work)?;
-            for one in touched {
-                match one {
-                    Touched::Invoice { invoice, always_notifies } => {
-                        let cause = match always_notifies {
-                            true => SettleCause::Confirmed,
-                            false => SettleCause::Other,
-                        };
-                        self.settle_invoice(tx, now, invoices::by_seq(tx, invoice)?, cause)?;
-                    }
-                    Touched::Destination(seq) => self.settle_destination(tx, now, seq)?,
-                }
-            }
-            Ok(done)
-        })?;
-        match together {
-            Err(Error::Refused(_)) => work(),
-            settled => settled,
-        }
-    }
-
-    /// Recomputes an invoice, and saves the invoice with its change of status.
-    fn recompute_invoice(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        mut invoice: Invoice,
-    ) -> Result<Invoice, Error> {
-        #[cfg(test)]
-        self.recomputed.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let payments = payments::of_invoice(tx, invoice.seq)?;
-        let before = invoice.status;
-        let quotes = quotes::of_invoice(tx, invoice.seq)?;
-        let scanned = if quotes.is_empty() {
-            LaggingChains::default()
-        } else {
-            lagging_chains(tx, invoice.mode)?
-        };
-        compute_invoice(&mut invoice, &payments, &quotes, &scanned, now)?;
-        invoice.confirmed_at = match (invoice.status.is_paid(), before.is_paid()) {
-            (true, true) => invoice.confirmed_at,
-            (true, false) => Some(now),
-            (false, _) => None,
-        };
-        invoices::update(tx, &invoice)?;
-        if matches!(invoice.status, InvoiceStatus::Expired | InvoiceStatus::Failed) {
-            file::save_last_tick(tx, now)?;
-        }
-        if invoice.status != before {
-            invoice_steps::insert(tx, invoice.seq, now, InvoiceChange::Status(invoice.status))?;
-        }
-        Ok(invoice)
-    }
-
-    /// Records an event of an invoice. `object` is the invoice as JSON.
-    pub(super) fn record_invoice_event(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        invoice: &Invoice,
-        object: &RawValue,
-        kind: EventType,
-    ) -> Result<(), Error> {
-        let subject = EventSubject {
-            account: invoice.account,
-            mode: invoice.mode,
-            id: &invoice.id,
-            object,
-            own_url: invoice.webhook_url.as_deref(),
-        };
-        record_event(tx, now, kind, &subject)
-    }
+/// Recomputes an invoice from its payments and the time, and records an event.
+pub(super) fn settle_invoice(
+    step: &Step<'_>,
+    invoice: Invoice,
+    cause: SettleCause,
+) -> Result<Invoice, Error> {
+    let (invoice, _) = settle_and_render(step, invoice, cause)?;
+    Ok(invoice)
 }
 
-/// Returns the chains that lag behind the clock, which exist only in live mode.
-pub(super) fn lagging_chains(db: &Reader<'_>, mode: Mode) -> Result<LaggingChains, Error> {
-    if mode.is_live() { Ok(chains::lagging_chains(db)?) } else { Ok(LaggingChains::default()) }
+/// Same as [`settle_invoice`], but also returns the JSON of the invoice if an event was recorded.
+pub(super) fn settle_and_render(
+    step: &Step<'_>,
+    invoice: Invoice,
+    cause: SettleCause,
+) -> Result<(Invoice, Option<Json>), Error> {
+    let Step { service, tx, .. } = *step;
+    let always_notifies = cause == SettleCause::Confirmed;
+    if tx.defer(Touched::Invoice { invoice: invoice.seq, always_notifies }) {
+        return Ok((invoice, None));
+    }
+    let before = invoice.status;
+    let invoice = recompute_invoice(step, invoice)?;
+    mail_about_invoice(step, before, &invoice)?;
+    let is_told = invoice.status != before || cause == SettleCause::Confirmed;
+    let Some(kind) = EventType::for_status(invoice.status).filter(|_| is_told) else {
+        return Ok((invoice, None));
+    };
+    let object = render::invoice(&invoice, &service.links, &[])?;
+    record_invoice_event(step, &invoice, &object, kind)?;
+    Ok((invoice, Some(object)))
+}
+
+/// Recomputes an invoice, and saves the invoice with its change of status.
+fn recompute_invoice(step: &Step<'_>, mut invoice: Invoice) -> Result<Invoice, Error> {
+    let Step { tx, now, .. } = *step;
+    #[cfg(test)]
+    step.service.recomputed.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let payments = payments::of_invoice(tx, invoice.seq)?;
+    let before = invoice.status;
+    let quotes = quotes::of_invoice(tx, invoice.seq)?;
+    let scanned = if quotes.is_empty() {
+        LaggingChains::default()
+    } else {
+        lagging_chains(tx, invoice.mode)?
+    };
+    compute_invoice(&mut invoice, &payments, &quotes, &scanned, now)?;
+    invoice.confirmed_at = match (invoice.status.is_paid(), before.is_paid()) {
+        (true, true) => invoice.confirmed_at,
+        (true, false) => Some(now),
+        (false, _) => None,
+    };
+    invoices::update(tx, &invoice)?;
+    if matches!(invoice.status, InvoiceStatus::Expired | InvoiceStatus::Failed) {
+        file::save_last_tick(tx, now)?;
+    }
+    if invoice.status != before {
+        invoice_steps::insert(tx, invoice.seq, now, InvoiceChange::Status(invoice.status))?;
+    }
+    Ok(invoice)
+}
+
+/// Records an event of an invoice. `object` is the invoice as JSON.
+pub(super) fn record_invoice_event(
+    step: &Step<'_>,
+    invoice: &Invoice,
+    object: &RawValue,
+    kind: EventType,
+) -> Result<(), Error> {
+    let Step { tx, now, .. } = *step;
+    let subject = EventSubject {
+        account: invoice.account,
+        mode: invoice.mode,
+        id: &invoice.id,
+        object,
+        own_url: invoice.webhook_url.as_deref(),
+    };
+    record_event(tx, now, kind, &subject)
 }
 
 /// Computes the fields of an invoice that follow from its payments, its quotes and the time.

@@ -5,7 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use super::audit::audit;
-use super::chains::live::{LiveChain, LiveMode};
+use super::followed::{LiveChain, LiveMode};
 use super::mail::MailIdentity;
 use super::{Caches, Caller, Error, Faults, Service, init_file, sandbox};
 use crate::domain::asset::{Asset, Chain, Mode};
@@ -19,10 +19,12 @@ use crate::domain::render::LinkBuilder;
 use crate::domain::server::order::ServerLimits;
 use crate::domain::time::Time;
 use crate::domain::transfer::Transfer;
+use crate::service::Step;
+use crate::service::pools::claim_address;
 use crate::store::addresses::AddressOwner;
 use crate::store::paths::with_suffix;
 use crate::store::{
-    Durability, FileKind, OnCommit, PageBounds, Store, StoreOptions, Tx, accounts, audit_log,
+    Durability, FileKind, OnCommit, PageBounds, Store, StoreOptions, accounts, audit_log,
     chain_blocks, chain_cursors, customers, destinations, invoices, observations, own_transfers,
     quotes, transfers, unmatched_payments,
 };
@@ -155,18 +157,20 @@ pub(crate) fn fixed_rate(asset: &Asset, currency: Currency, at: Time) -> RateQuo
 #[track_caller]
 pub(crate) fn write<T: Send + 'static>(
     service: &Arc<Service>,
-    work: impl FnOnce(&Service, &Tx<'_>) -> Result<T, Error> + Send + 'static,
+    now: Time,
+    work: impl FnOnce(&Step<'_>) -> Result<T, Error> + Send + 'static,
 ) -> T {
-    service.write_and_wait(work).unwrap()
+    service.write_and_wait(now, work).unwrap()
 }
 
 /// Runs a write that may be refused.
 #[track_caller]
 pub(crate) fn try_write<T: Send + 'static>(
     service: &Arc<Service>,
-    work: impl FnOnce(&Service, &Tx<'_>) -> Result<T, Error> + Send + 'static,
+    now: Time,
+    work: impl FnOnce(&Step<'_>) -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Refusal> {
-    match service.write_and_wait(work) {
+    match service.write_and_wait(now, work) {
         Ok(done) => Ok(done),
         failed => Err(unwrap_refusal(failed)),
     }
@@ -206,11 +210,12 @@ fn create_live_invoice_at(service: &Arc<Service>, caller: &Caller, now: Time) ->
 /// Creates a live customer, and returns the customer's address on a chain.
 #[track_caller]
 pub(crate) fn create_customer_address(service: &Arc<Service>, chain: Chain) -> String {
-    write(service, move |service, tx| {
+    write(service, NOW, move |step| {
+        let Step { tx, .. } = *step;
         let account = accounts::all(tx)?.remove(0).seq;
         let customer = customers::insert(tx, account, Mode::Live, "ada", NOW)?;
         let owner = AddressOwner::Customer(customer.seq);
-        let address = service.claim_address(tx, NOW, account, Mode::Live, chain, owner)?;
+        let address = claim_address(step, account, Mode::Live, chain, owner)?;
         Ok(address.unwrap())
     })
 }
@@ -225,7 +230,8 @@ pub(crate) fn create_invoice_address(
 ) -> Option<String> {
     let id = create_live_invoice_at(service, caller, now);
     block_on(service.select_coin(now, caller, &id, asset.to_owned())).ok()?;
-    let quote = write(service, move |_, tx| {
+    let quote = write(service, NOW, move |step| {
+        let Step { tx, .. } = *step;
         let invoice = invoices::by_id(tx, &id)?.unwrap();
         Ok(quotes::of_invoice(tx, invoice.seq)?.remove(0))
     });
@@ -240,7 +246,7 @@ pub(crate) fn request_refund(
     now: Time,
     (amount, to): (&str, &str),
 ) -> String {
-    let invoice = write(service, |_, tx| Ok(invoices::by_seq(tx, 1)?.id));
+    let invoice = write(service, NOW, |step| Ok(invoices::by_seq(step.tx, 1)?.id));
     let body = json!({ "invoice": invoice, "amount": amount, "toAddress": to });
     let body = body.as_object().unwrap().clone();
     let made = block_on(service.create_refund(now, caller, "o@sandbox.test", body, None));
@@ -256,7 +262,8 @@ pub(crate) fn change_transfer(
     change: impl FnOnce(&mut Transfer) + Send + 'static,
 ) {
     let id = id.to_owned();
-    write(service, move |_, tx| {
+    write(service, NOW, move |step| {
+        let Step { tx, .. } = *step;
         let mut transfer = transfers::by_id(tx, &id)?.unwrap();
         let before = transfer.status;
         change(&mut transfer);
@@ -316,7 +323,8 @@ pub(crate) fn audit_log_entries(
 /// Replaces the hash of the chain's last final block in the file.
 #[track_caller]
 pub(crate) fn set_final_hash(service: &Arc<Service>, chain: Chain, hash: &'static str) {
-    write(service, move |_, tx| {
+    write(service, NOW, move |step| {
+        let Step { tx, .. } = *step;
         let mut cursor = chain_cursors::of_chain(tx, chain)?.unwrap();
         hash.clone_into(&mut cursor.complete.hash);
         chain_blocks::put(tx, chain, &cursor.complete)?;

@@ -1,30 +1,30 @@
 //! Steps that payouts and refunds have in common, starting with the request.
 //!
-//! `payouts` and `refunds` check requests, `operator::transfers` has the operator's actions, and `sending` records
+//! `payouts` and `refunds` check requests, `listing` lists transfers for the operator, and `sending` records
 //! the results of the signer.
 //!
 //! Invariant: each step books its amounts in its own transaction. A request moves the amount from `available` to
 //! reserved. The reservation ends when the transfer is closed. The amount returns to `available` if the transfer is
 //! failed, rejected or cancelled.
 
-mod acts;
-mod by_hand;
+pub(super) mod acts;
+pub(super) mod by_hand;
 pub(super) mod destination;
 mod hold;
-mod outputs;
+pub mod listing;
+pub(super) mod loading;
+pub(super) mod outputs;
 mod reviews;
 mod save;
 mod simulated;
 mod view;
-mod watch;
+pub(super) mod watch;
 
 pub(super) use hold::hold_of_transfer;
 pub(super) use outputs::watched_destination;
 pub use reviews::list_transfers_to_review;
 pub(super) use save::newest_proposals;
-pub(super) use watch::{
-    for_each_watched_destination, oldest_approval_without_height, transactions_to_query,
-};
+pub(super) use watch::{oldest_approval_without_height, transactions_to_query};
 
 use super::audit_log;
 use super::events::{EventSubject, record_event_with_invoice};
@@ -37,6 +37,9 @@ use crate::domain::transfer::request::TransferStepRequest;
 use crate::domain::transfer::step::{TransferAction, TransferStep};
 use crate::domain::transfer::{Transfer, TransferKind, TransferStatus};
 use crate::domain::{id, render};
+use crate::service::Step;
+use crate::service::transfers::by_hand::apply_step_by_hand;
+use crate::service::transfers::destination::settle_destination_of;
 use crate::store::booking::{Booking, BookingSource};
 use crate::store::ledger::{insert_booking, unreversed_entries};
 use crate::store::{Reader, Tx, balances, chain_cursors, destinations, invoices, transfers};
@@ -82,103 +85,95 @@ impl Service {
         request: TransferStepRequest,
     ) -> Result<Json, Error> {
         let id = id.to_owned();
-        self.write(move |service, tx| {
-            let transfer = find(tx, kind, &id)?;
-            let after =
-                service.apply_step_by_hand(tx, now, StepActor::Sandbox, &transfer, request)?;
+        self.write(now, move |step| {
+            let transfer = find(step.tx, kind, &id)?;
+            let after = apply_step_by_hand(step, StepActor::Sandbox, &transfer, request)?;
             Ok(render::transfer(&after)?)
         })
         .await
     }
+}
 
-    /// Performs a step, and settles the destination of the transfer.
-    pub(super) fn apply_step(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        by: StepActor<'_>,
-        transfer: &Transfer,
-        step: TransferStep,
-    ) -> Result<Transfer, Error> {
-        let after = self.book_step(tx, now, by, transfer, step)?;
-        self.settle_destination_of(tx, now, &after)
-    }
+/// Performs a step, and settles the destination of the transfer.
+pub(super) fn apply_step(
+    step: &Step<'_>,
+    by: StepActor<'_>,
+    transfer: &Transfer,
+    transition: TransferStep,
+) -> Result<Transfer, Error> {
+    let after = book_step(step, by, transfer, transition)?;
+    settle_destination_of(step, &after)
+}
 
-    /// Performs a step: saves the transfer, books the amounts, releases the reservation, and records the event and
-    /// the audit log entry. Every step of a transfer passes through this function.
-    fn book_step(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        by: StepActor<'_>,
-        transfer: &Transfer,
-        step: TransferStep,
-    ) -> Result<Transfer, Error> {
-        let (action, insisted_on) = (step.action(), step.accepted_fields());
-        let mut after = transfer.after_step(step, now)?;
-        if action == TransferAction::Process {
-            transfers::mark_started(tx, after.seq, by.actor_name(), now)?;
-        }
-        if after.status == TransferStatus::Approved && transfer.status != after.status {
-            self.watch_destination(tx, &mut after)?;
-        }
-        transfers::update(tx, &after, transfer.status)?;
-        if !after.status.is_open() {
-            let free = after.amount.negated()?;
-            balances::reserve(tx, after.account, after.mode, after.currency, free)?;
-        }
-        if after.status.is_put_back() {
-            reverse_request_booking(tx, now, &after)?;
-        }
-        self.record_status_event(tx, now, &after)?;
-        let detail = json!({
-            "status": after.status, "rate": after.terms.map(|terms| terms.rate.to_string()),
-            "networkFee": after.terms.map(|terms| after.asset.format_units(terms.network_fee)),
-            "basis": after.terms_source.map(|source| source.basis),
-            "networkFeeFrom": after.terms_source.map(|source| source.fee), "insistedOn": insisted_on, "sentBy": after.sent_by,
-            "txid": after.txid, "reason": after.failure_reason, "sending": after.sending,
-            "settledBy": after.sending_progress.settled_by, "settledReason": after.sending_progress.settled_reason,
-        });
-        write_audit_entry(tx, now, by.actor_name(), action.as_str(), &after, &detail)?;
-        Ok(after)
+/// Performs a step: saves the transfer, books the amounts, releases the reservation, and records the event and
+/// the audit log entry. Every step of a transfer passes through this function.
+fn book_step(
+    step: &Step<'_>,
+    by: StepActor<'_>,
+    transfer: &Transfer,
+    transition: TransferStep,
+) -> Result<Transfer, Error> {
+    let Step { service, tx, now } = *step;
+    let (action, insisted_on) = (transition.action(), transition.accepted_fields());
+    let mut after = transfer.after_step(transition, now)?;
+    if action == TransferAction::Process {
+        transfers::mark_started(tx, after.seq, by.actor_name(), now)?;
     }
+    if after.status == TransferStatus::Approved && transfer.status != after.status {
+        service.watch_destination(tx, &mut after)?;
+    }
+    transfers::update(tx, &after, transfer.status)?;
+    if !after.status.is_open() {
+        let free = after.amount.negated()?;
+        balances::reserve(tx, after.account, after.mode, after.currency, free)?;
+    }
+    if after.status.is_put_back() {
+        reverse_request_booking(step, &after)?;
+    }
+    record_status_event(step, &after)?;
+    let detail = json!({
+        "status": after.status, "rate": after.terms.map(|terms| terms.rate.to_string()),
+        "networkFee": after.terms.map(|terms| after.asset.format_units(terms.network_fee)),
+        "basis": after.terms_source.map(|source| source.basis),
+        "networkFeeFrom": after.terms_source.map(|source| source.fee), "insistedOn": insisted_on, "sentBy": after.sent_by,
+        "txid": after.txid, "reason": after.failure_reason, "sending": after.sending,
+        "settledBy": after.sending_progress.settled_by, "settledReason": after.sending_progress.settled_reason,
+    });
+    write_audit_entry(tx, now, by.actor_name(), action.as_str(), &after, &detail)?;
+    Ok(after)
+}
 
-    /// Records the event for the status of a transfer, if the status has one.
-    fn record_status_event(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        transfer: &Transfer,
-    ) -> Result<(), Error> {
-        let Some(kind) = transfer.status.event(transfer.kind) else {
-            return Ok(());
-        };
-        let object = render::transfer(transfer)?;
-        let invoice = match &transfer.invoice {
-            None => None,
-            Some((seq, _)) => {
-                let invoice = invoices::by_seq(tx, *seq)?;
-                Some(render::invoice(&invoice, &self.links, &[])?)
-            }
-        };
-        let subject = EventSubject {
-            account: transfer.account,
-            mode: transfer.mode,
-            id: &transfer.id,
-            object: &object,
-            own_url: None,
-        };
-        record_event_with_invoice(tx, now, kind, &subject, invoice.as_deref())
-    }
+/// Records the event for the status of a transfer, if the status has one.
+fn record_status_event(step: &Step<'_>, transfer: &Transfer) -> Result<(), Error> {
+    let Step { service, tx, now } = *step;
+    let Some(kind) = transfer.status.event(transfer.kind) else {
+        return Ok(());
+    };
+    let object = render::transfer(transfer)?;
+    let invoice = match &transfer.invoice {
+        None => None,
+        Some((seq, _)) => {
+            let invoice = invoices::by_seq(tx, *seq)?;
+            Some(render::invoice(&invoice, &service.links, &[])?)
+        }
+    };
+    let subject = EventSubject {
+        account: transfer.account,
+        mode: transfer.mode,
+        id: &transfer.id,
+        object: &object,
+        own_url: None,
+    };
+    record_event_with_invoice(tx, now, kind, &subject, invoice.as_deref())
 }
 
 /// Stores a requested transfer, and moves its amount from the balance to reserved.
 pub(super) fn request_transfer(
-    tx: &Tx<'_>,
-    now: Time,
+    step: &Step<'_>,
     actor: &str,
     mut transfer: Transfer,
 ) -> Result<Transfer, Error> {
+    let Step { tx, now, .. } = *step;
     let chain = transfer.asset.chain;
     transfer.destination = destinations::put(tx, transfer.mode, chain, &transfer.to_address)?.seq;
     let cursor = chain_cursors::of_chain(tx, chain)?.filter(|_| transfer.mode.is_live());
@@ -206,7 +201,8 @@ pub(super) fn request_transfer(
 }
 
 /// Reverses the ledger entries that were booked when the transfer was requested.
-fn reverse_request_booking(tx: &Tx<'_>, now: Time, transfer: &Transfer) -> Result<(), Error> {
+fn reverse_request_booking(step: &Step<'_>, transfer: &Transfer) -> Result<(), Error> {
+    let Step { tx, now, .. } = *step;
     for (seq, amount) in unreversed_entries(tx, BookingSource::Transfer(transfer.seq))? {
         let posting = Posting {
             kind: transfer.kind.reversal_kind(),

@@ -5,6 +5,8 @@
 //! Invariant: a delivery stays pending until its attempt is in the file. After a crash the delivery is sent again and
 //! never lost.
 
+pub mod resending;
+
 use super::page::{self, Page};
 use super::{Error, Json, Service};
 use crate::domain::event::WebhookFormat;
@@ -13,21 +15,14 @@ use crate::domain::render::sandbox_deliveries::{SandboxAttemptView, SandboxDeliv
 use crate::domain::resource_change::ResourceKind;
 use crate::domain::retry::{ATTEMPTS_MAX, next_attempt};
 use crate::domain::signature::{service_signature, standard_webhooks_signature};
-use crate::domain::time::{DAY_MS, Time};
-use crate::domain::url::SiteUrl;
-use crate::store::deliveries::{self, DeliveryReceiver, DeliveryRow};
+use crate::domain::time::Time;
+use crate::store::deliveries::{self, DeliveryRow};
 pub use crate::store::deliveries::{
     AttemptSignatures, DeliveryAttempt, DeliveryQueue, DueDelivery, WaitingQueue,
 };
-use crate::store::{
-    FileKind, PageBounds, Reader, accounts, delivery_pages, endpoints, idempotency,
-    pruned_deliveries, sessions,
-};
+use crate::store::{FileKind, PageBounds, Reader, delivery_pages};
 use serde_json::value::to_raw_value;
 use std::sync::Arc;
-
-/// Maximum number of attempts and of idempotency responses that one pruning step removes, in a few milliseconds.
-const PRUNE_BATCH_MAX: u32 = 250;
 
 /// A delivery ready to be sent.
 pub struct OutgoingDelivery {
@@ -48,23 +43,6 @@ pub struct FinishedAttempt {
     pub number: u32,
     /// Result of the attempt.
     pub attempt: DeliveryAttempt,
-}
-
-/// Returns the receiver of deliveries to a URL, which has a queue of its own. An account has one receiver for each origin
-/// of an endpoint, and one for each origin of its invoices' `webhookUrl`s.
-///
-/// A receiver that does not respond delays no other queue, even on the same host.
-pub(super) fn delivery_receiver(
-    url: &str,
-    account: i64,
-    endpoint: Option<i64>,
-) -> DeliveryReceiver {
-    DeliveryReceiver { account, origin: origin(url), endpoint }
-}
-
-/// Returns scheme, host and port of a URL, or the whole text if it is not a URL.
-fn origin(url: &str) -> String {
-    SiteUrl::parse(url).map_or_else(|_| url.to_owned(), |site| site.origin())
 }
 
 /// Returns the body and the headers of a delivery, signed with the real time of the attempt.
@@ -140,31 +118,34 @@ impl Service {
         self: &Arc<Self>,
         done: Vec<FinishedAttempt>,
     ) -> Result<(), Error> {
-        self.write_repeatable(move |service, tx| {
-            for FinishedAttempt { delivery, number, attempt } in &done {
-                let Some((seq, before, account, mode)) =
-                    deliveries::seq_and_earlier_attempts(tx, delivery)?
-                else {
-                    continue;
-                };
-                tx.note_resource_change(Some(account), mode, ResourceKind::Deliveries);
-                let of_round = number.saturating_sub(before).min(ATTEMPTS_MAX);
-                let shorter = service.backoff_reduction_percent(delivery, of_round);
-                let next = next_attempt(of_round, attempt.at, shorter);
-                let number = before.saturating_add(of_round);
-                deliveries::record_attempt(tx, seq, number, attempt, next)?;
-            }
-            Ok(())
-        })
-        .await
+        let service = Arc::clone(self);
+        self.store
+            .write_repeatable(move |tx| {
+                for FinishedAttempt { delivery, number, attempt } in &done {
+                    let Some((seq, before, account, mode)) =
+                        deliveries::seq_and_earlier_attempts(tx, delivery)?
+                    else {
+                        continue;
+                    };
+                    tx.note_resource_change(Some(account), mode, ResourceKind::Deliveries);
+                    let of_round = number.saturating_sub(before).min(ATTEMPTS_MAX);
+                    let shorter = service.backoff_reduction_percent(delivery, of_round);
+                    let next = next_attempt(of_round, attempt.at, shorter);
+                    let number = before.saturating_add(of_round);
+                    deliveries::record_attempt(tx, seq, number, attempt, next)?;
+                }
+                Ok(())
+            })
+            .await
     }
 
     /// Marks deliveries as failed whose endpoint is removed, or whose format does not include the event.
     pub async fn give_up_deliveries(self: &Arc<Self>, orphans: Vec<String>) -> Result<(), Error> {
-        self.write(move |_, tx| {
-            Ok(orphans.iter().try_for_each(|delivery| deliveries::mark_failed(tx, delivery))?)
-        })
-        .await
+        self.store
+            .write(move |tx| {
+                Ok(orphans.iter().try_for_each(|delivery| deliveries::mark_failed(tx, delivery))?)
+            })
+            .await
     }
 
     /// Returns the percentage by which to shorten the wait before the next attempt, 0 to 10. The value depends only
@@ -179,27 +160,6 @@ impl Service {
                 u8::try_from(spread % 11).unwrap_or(0)
             }
         }
-    }
-
-    /// Removes old idempotency responses, old attempts with the deliveries that they delivered, ended sessions and
-    /// expired old secrets. Returns `true` if there may be more such rows.
-    pub async fn prune_old_rows(
-        self: &Arc<Self>,
-        now: Time,
-        keep_attempts_ms: i64,
-    ) -> Result<bool, Error> {
-        self.write(move |_, tx| {
-            let answers = idempotency::prune(tx, now.plus_ms(-DAY_MS), PRUNE_BATCH_MAX)?;
-            let before = now.plus_ms(keep_attempts_ms.saturating_neg());
-            let has_more_attempts = pruned_deliveries::prune(tx, before, PRUNE_BATCH_MAX)?;
-            sessions::prune(tx, now)?;
-            accounts::delete_old_secrets(tx, now)?;
-            endpoints::delete_old_secrets(tx, now)?;
-            let full = usize::try_from(PRUNE_BATCH_MAX).unwrap_or(usize::MAX);
-            let has_more_mail = Service::prune_mail(tx, now, keep_attempts_ms)?;
-            Ok(answers >= full || has_more_attempts || has_more_mail)
-        })
-        .await
     }
 
     /// Returns a page of deliveries of all accounts, with their attempts, oldest first.
@@ -243,22 +203,4 @@ fn render_delivery(db: &Reader<'_>, row: &DeliveryRow) -> Result<Json, Error> {
         next_attempt_at: row.next_attempt_at,
         attempts: attempts.collect(),
     })?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::origin;
-
-    #[test]
-    fn origin_is_scheme_host_and_port() {
-        for (url, expected) in [
-            ("https://Shop.example/hook?x=1", "https://shop.example"),
-            ("http://127.0.0.1:80#f", "http://127.0.0.1"),
-            ("not a url", "not a url"),
-            ("https://[::1]:8443/a/b", "https://[::1]:8443"),
-            ("https://shop.example", "https://shop.example"),
-        ] {
-            assert_eq!(origin(url), expected);
-        }
-    }
 }

@@ -5,8 +5,9 @@
 
 use super::row::InputSources;
 use super::statement::{commands, rows, values};
-use super::{StoreError, Tx, observations};
+use super::{Reader, StoreError, Tx, observations};
 use crate::domain::asset::{Chain, Mode};
+use crate::domain::chain::CHAINS;
 use crate::domain::time::Time;
 use crate::domain::transfer::destination::facts::{DestinationOutput, WATCHED_AFTER_END_MS};
 
@@ -121,9 +122,21 @@ values! {
         "select exists (select 1 from destination_outputs where destination = :destination and not is_frozen) as found";
 
     /// Passes to `each` the addresses of a chain to which a live transfer is open or watched.
-    pub fn each_watched(db, chain: Chain) -> each (address: String) =
+    fn each_watched(db, chain: Chain) -> each (address: String) =
         file "sql/destinations/each_watched.sql"
         with { chain, after_ms: WATCHED_AFTER_END_MS };
+}
+
+/// Passes to `each` the watched destinations of all chains that share the addresses of a chain.
+pub fn each_watched_in_pool(
+    db: &Reader<'_>,
+    chain: Chain,
+    mut each: impl FnMut(String),
+) -> Result<(), StoreError> {
+    for row in CHAINS.iter().filter(|row| row.pool == chain.row().pool) {
+        each_watched(db, row.chain, &mut each)?;
+    }
+    Ok(())
 }
 
 commands! {

@@ -17,6 +17,7 @@ use crate::domain::payment::PaymentState;
 use crate::domain::rate::{Evidence, FigureSource, RateSource};
 use crate::domain::server::order::ServerType;
 use crate::domain::server::state::{CommandState, ServerStatus};
+use crate::domain::set_aside::SetAsideKind;
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
 use crate::domain::transfer::act::TransferActKind;
@@ -96,6 +97,7 @@ pub(super) use {enum_as_text, read_as_text};
 enum_as_text!(
     ReviewDecision,
     ReviewKind,
+    SetAsideKind,
     TransferActKind,
     AttachedState,
     SettledBy,

@@ -12,6 +12,7 @@ mod tests;
 use super::words::Words;
 use crate::domain::language::Language;
 use crate::domain::url::{SiteOrAppUrl, SiteUrl};
+
 use askama::Template;
 pub use checkout::{
     CoinChoicePage, CoinEntry, CoinMark, CoinOption, CoinOptions, HiddenFields, LiveCheckout,

@@ -37,7 +37,7 @@ macro_rules! texts {
 texts! {
     name tag direction decimal language test test_note offline cancel back page_title pay_title choose_coin search search_none
     no_coin network time_left left_five left_one left_none send_title more_title waiting under_note part_note scan scan_test qr_pay
-    qr_page open_wallet amount address copy copy_amount copy_address copied copy_failed only_network whole help help_open
+    qr_page qr_address open_wallet amount address copy copy_amount copy_address copied copy_failed only_network whole help help_open
     help_scan help_check other_coin details price rate until due received invoice transaction coin date receipt
     print_receipt progress step_seen step_confirming step_paid step_done seen_title seen_note
     confirmations confirmations_final wait_range wait_most wait_soon paid_title paid_note over_note short_title short_note late_title

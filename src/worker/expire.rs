@@ -31,6 +31,7 @@ mod tests {
     use crate::domain::scanned::HELD_MS_MAX;
     use crate::domain::time::{HOUR_MS, MINUTE_MS};
     use crate::service::sandbox;
+    use crate::service::sandbox::chains::set_chain_lag;
     use crate::service::tests::{NOW, block_on, seeded_service};
     use serde_json::{Map, Value, json};
 
@@ -56,8 +57,7 @@ mod tests {
         let (service, _file) = seeded_service();
         let caller = service.authenticate(NOW, sandbox::SECRET_LIVE).unwrap();
         let lags = |at, lagging: bool| {
-            let lag = service
-                .write(move |service, tx| service.set_chain_lag(tx, at, Chain::Bitcoin, lagging));
+            let lag = service.write(at, move |step| set_chain_lag(step, Chain::Bitcoin, lagging));
             block_on(lag).unwrap();
         };
         lags(NOW, true);

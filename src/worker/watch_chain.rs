@@ -2,26 +2,38 @@
 //!
 //! Invariant: a step that was not stored completely is computed again. No part of it is kept in memory.
 
+mod progress;
 #[cfg(test)]
 mod tests;
 mod thread;
 mod waker;
 
+use progress::progress_after;
+pub use progress::{ChainProgress, StepError};
 pub use thread::{Follower, PollIntervals};
 pub use waker::{ChainWaker, ChainWakers};
 
 use crate::chain::follow::{
-    FollowOutcome, NodeLag, StepOptions, StepTargets, WatchedAddresses, compute_step,
+    FollowOutcome, StepOptions, StepTargets, WatchedAddresses, compute_step,
 };
 use crate::chain::{Node, NodeError};
 use crate::clock::Stopwatch;
 use crate::domain::asset::Chain;
-use crate::domain::following::{ChainPosition, ChainStep, ChainStepOutcome};
+use crate::domain::following::{ChainStep, ChainStepOutcome, ForwardStep};
 use crate::domain::network_fee::FeeEstimate;
+use crate::domain::set_aside::SetAside;
 use crate::domain::time::Time;
+use crate::service::Service;
 use crate::service::chains::apply::{BatchLimit, BatchStart};
-use crate::service::{Error, Service};
+use std::collections::HashSet;
 use std::sync::{Arc, PoisonError, RwLock, Weak};
+
+/// Maximum number of outputs stored in one transaction, so that other writers are not delayed.
+const OUTPUTS_MAX: usize = 200;
+/// Maximum duration of a transaction that stores outputs, in milliseconds.
+const BATCH_MS_MAX: i64 = 50;
+/// Number of consecutive steps without final blocks after which that is a problem.
+const FINAL_LAGS_MAX: u32 = 3;
 
 /// The state and the options of following one chain.
 pub struct ChainWatch {
@@ -48,52 +60,52 @@ pub struct ChainWatch {
     /// Reason why the current rescan cannot continue, for example blocks that the node has pruned. Set only if the
     /// node can never provide the missing data.
     pub rescan_problem: Option<String>,
-    /// Problem with final blocks: the node reports blocks that differ from those that were read.
+    /// Problem with final blocks: the node does not give them, or they differ from those that were read.
     pub final_problem: Option<String>,
+    /// Number of consecutive steps at which the node did not have its final blocks.
+    pub final_lags: u32,
+    /// Transactions and addresses that the node does not give, although it gives everything else.
+    pub set_aside: Vec<SetAside>,
+    /// Height of the block up to which the chain was read completely before the last step. On account chains, this is
+    /// the newest final block that was read.
+    pub final_height: Option<u32>,
     /// `true` if a node has answered since the last failure.
     pub is_connected: bool,
     /// The network of the node at the last step. `None` before the first step.
     pub network: Option<String>,
-    /// Lowest and highest height of the blocks that the last step had to read. The highest block is the node's newest
-    /// one.
+    /// Height of the next block to read, and of the node's newest block, at the last step. `None` if the node did not
+    /// report its newest block.
     pub unread: Option<(u32, u32)>,
 }
 
-/// The reason why a step failed.
-#[derive(Debug)]
-pub enum StepError {
-    /// The node failed, or its answer was rejected.
-    Node(NodeError),
-    /// The file failed, or accepts no writes.
-    File(Error),
-    /// The server has stopped.
-    Closed,
-}
-
-impl std::fmt::Display for StepError {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            StepError::Node(error) => write!(out, "its node {error}"),
-            StepError::File(error) => write!(out, "{error}"),
-            StepError::Closed => out.write_str("the server has stopped"),
+impl ChainWatch {
+    /// Creates the state before the first step. Test networks are not allowed.
+    pub fn new(
+        service: Weak<Service>,
+        chain: Chain,
+        addresses: Arc<RwLock<WatchedAddresses>>,
+    ) -> ChainWatch {
+        ChainWatch {
+            service,
+            chain,
+            addresses,
+            blocks_max: chain.row().step_blocks_max,
+            outputs_max: OUTPUTS_MAX,
+            part_ms_max: BATCH_MS_MAX,
+            test_networks: false,
+            was_rescan: false,
+            has_rescan: false,
+            rescan_problem: None,
+            final_problem: None,
+            final_lags: 0,
+            set_aside: Vec::new(),
+            final_height: None,
+            is_connected: false,
+            network: None,
+            unread: None,
         }
     }
-}
 
-/// The progress of a chain after a step.
-#[derive(Clone, Debug)]
-pub enum ChainProgress {
-    /// More steps are needed at once, for this number of unread blocks.
-    Behind(u32),
-    /// The node's newest block and its mempool have been read.
-    AtHead(ChainPosition),
-    /// The node lacks a block that was read already.
-    NodeLags(NodeLag),
-    /// The chain is stopped for this reason until a person acts.
-    Stopped(String),
-}
-
-impl ChainWatch {
     /// Returns the service, unless the server has stopped.
     fn service(&self) -> Result<Arc<Service>, StepError> {
         self.service.upgrade().ok_or(StepError::Closed)
@@ -161,6 +173,7 @@ impl ChainWatch {
             .chain_state(now, self.chain, self.blocks_max, node.is_queried_by_address())
             .map_err(StepError::File)?;
         self.has_rescan = known.rescan.is_some();
+        self.final_height = known.complete.as_ref().map(|block| block.height);
         self.was_rescan = !self.was_rescan && self.has_rescan;
         let manner = StepOptions {
             now,
@@ -178,7 +191,7 @@ impl ChainWatch {
         *unread = None;
         let came = compute_step(node, &known, &looking, manner, &mut |head| {
             let newest = head.block.height;
-            *unread = next.filter(|next| *next <= newest).zip(Some(newest));
+            *unread = next.zip(Some(newest));
             if let Some(service) = service.upgrade() {
                 service.record_head(chain, newest, head.time);
             }
@@ -191,6 +204,27 @@ impl ChainWatch {
             };
         }
         came.map_err(StepError::Node)
+    }
+
+    /// Returns the problem of a failed step for the operator: the error, and the blocks that the step had to read. So a
+    /// block that the node cannot give is named.
+    pub fn failure_problem(&self, failed: &StepError) -> String {
+        match (self.unread, failed) {
+            (Some((from, newest)), StepError::Node(_)) if from > newest => {
+                format!("{failed}; the last block that was read is {}", from.saturating_sub(1))
+            }
+            (Some((from, newest)), StepError::Node(NodeError::Behind)) => format!(
+                "its node says that its newest block is {newest}, and does not have all blocks from {from} on. Restart or \
+                 repair that node, or name the url of another one with --node: the chain goes on by itself"
+            ),
+            (Some((from, newest)), StepError::Node(_)) if from == newest => {
+                format!("{failed}; block {newest} is not read yet")
+            }
+            (Some((from, newest)), StepError::Node(_)) => {
+                format!("{failed}; the blocks from {from} to {newest} are not read yet")
+            }
+            (Some(_) | None, _) => failed.to_string(),
+        }
     }
 
     /// Makes one step. After a failure, the next step requests all data again that was not stored.
@@ -214,7 +248,9 @@ impl ChainWatch {
             FollowOutcome::Stopped(why) => return Ok(ChainProgress::Stopped(why)),
         };
         if let ChainStepOutcome::Forward(forward) = &step.outcome {
-            self.final_problem.clone_from(&forward.disputed);
+            self.note_final_problem(forward);
+            self.log_set_aside(&forward.set_aside);
+            self.set_aside.clone_from(&forward.set_aside);
         }
         let touched = match &step.outcome {
             ChainStepOutcome::RolledBackTo(fork) => {
@@ -300,6 +336,34 @@ impl ChainWatch {
         touched.map_err(StepError::File)
     }
 
+    /// Records the problem with final blocks after a step. A lag becomes a problem if it lasts.
+    fn note_final_problem(&mut self, forward: &ForwardStep) {
+        let lag = forward.final_lag.as_ref();
+        self.final_lags = lag.map_or(0, |_| self.final_lags.saturating_add(1));
+        let lag = lag.filter(|_| self.final_lags >= FINAL_LAGS_MAX);
+        self.final_problem = forward.disputed.as_ref().or(lag).cloned();
+    }
+
+    /// Returns `true` if the last step did not read the final blocks that it should have read.
+    pub fn lacks_final_blocks(&self) -> bool {
+        self.final_problem.is_some() || self.final_lags > 0
+    }
+
+    /// Logs what is set aside now and was not before, and what is not any more.
+    fn log_set_aside(&self, now: &[SetAside]) {
+        let chain = self.chain;
+        let key = |part: &SetAside| (part.kind, part.id.clone());
+        let before: HashSet<_> = self.set_aside.iter().map(key).collect();
+        let after: HashSet<_> = now.iter().map(key).collect();
+        for part in now.iter().filter(|part| !before.contains(&key(part))) {
+            let SetAside { kind, id, reason, .. } = part;
+            log::warn!("set aside: chain={chain} {kind}={id} reason={reason}");
+        }
+        for (kind, id) in before.difference(&after) {
+            log::info!("no longer set aside: chain={chain} {kind}={id}");
+        }
+    }
+
     /// Logs the changes of a step that an operator should know.
     fn log_step(&mut self, step: &ChainStep, touched: i64) {
         let chain = self.chain;
@@ -315,6 +379,10 @@ impl ChainWatch {
             ChainStepOutcome::RolledBackTo(fork) => {
                 let from = step.from.as_ref().map_or(0, |from| from.height);
                 let depth = from.saturating_sub(fork.height);
+                if depth == 0 {
+                    log::info!("resumed: chain={chain} height={from}");
+                    return;
+                }
                 log::warn!(
                     "reorg: chain={chain} fork={} depth={depth} payments={touched}",
                     fork.height
@@ -327,30 +395,5 @@ impl ChainWatch {
             | ChainStepOutcome::BalancesChecked(_)
             | ChainStepOutcome::HeightFound { .. } => {}
         }
-    }
-}
-
-fn progress_after(step: &ChainStep) -> ChainProgress {
-    match &step.outcome {
-        ChainStepOutcome::Forward(forward) if forward.to.block == step.head.block => {
-            let is_read = forward.scanned_to.is_some();
-            let complete = forward.complete.is_none() || step.chain.has_outputs();
-            if is_read && complete {
-                ChainProgress::AtHead(step.head.clone())
-            } else {
-                ChainProgress::Behind(0)
-            }
-        }
-        ChainStepOutcome::Forward(forward) => {
-            let (head, to) = (step.head.block.height, forward.to.block.height);
-            ChainProgress::Behind(head.saturating_sub(to))
-        }
-        ChainStepOutcome::Stopped(why) => ChainProgress::Stopped(why.clone()),
-        ChainStepOutcome::Started { .. }
-        | ChainStepOutcome::RolledBackTo(_)
-        | ChainStepOutcome::Rescanned(_)
-        | ChainStepOutcome::ClaimChecked(_)
-        | ChainStepOutcome::BalancesChecked(_)
-        | ChainStepOutcome::HeightFound { .. } => ChainProgress::Behind(0),
     }
 }

@@ -20,7 +20,8 @@ const LAYERS: &[&str] = &[
     "http | api service domain clock web | VALUES askama::Template http_body_util hyper hyper_util log percent_encoding \
      tokio tokio_rustls",
     "outbound | domain clock | VALUES lettre log percent_encoding rustls ureq webpki_roots",
-    "chain | domain outbound clock | VALUES base64 log rustls rustls_native_certs scrypt sha2 ureq webpki_roots",
+    "chain | domain outbound clock | VALUES base64 k256 log ripemd rustls rustls_native_certs scrypt sha2 ureq \
+     webpki_roots",
     "acme | domain | VALUES bytes http_body_util instant_acme log rcgen rustls tokio ureq",
     "worker | service chain acme outbound domain clock | VALUES close_fds log rustix tokio",
     "clock | domain | rustix::time time",

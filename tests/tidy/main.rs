@@ -14,6 +14,7 @@ mod guides;
 mod layers;
 mod names;
 mod places;
+mod rooms;
 mod routes;
 mod scan;
 mod shape;
@@ -37,6 +38,7 @@ macro_rules! rules {
 rules! {
     modules_use_only_what_their_layer_may: layers::forbidden_uses,
     uses_go_one_way: layers::circular_uses,
+    service_is_used_one_way: rooms::upward_uses,
     code_is_in_its_place: places::misplaced_code,
     texts_are_in_their_place: places::misplaced_texts,
     tests_do_not_sleep: places::sleeps_in_tests,

@@ -40,6 +40,12 @@ const CODE_RULES: &[PlacementRule] = &[
         except: "src/store/statement src/store/exports.rs src/store/file.rs",
         mend: "make the statement with `commands!`, `values!` or `rows!`, which test it and name its columns",
     },
+    PlacementRule {
+        pieces: "target_arch target_endian target_pointer_width",
+        within: "src/",
+        except: "",
+        mend: "write it for every machine: CI compiles for arm64 only before a release (.ci/run)",
+    },
 ];
 
 /// Rules on parts of string literals and SQL, in lower case and without white space.
@@ -224,6 +230,13 @@ mod tests {
         let source = "const A: Query<i64> =\n Query::new(text!(file \"sql/a.sql\"), read);";
         assert_found_at(misplaced_code, "src/store/a.rs", source, &[2, 2]);
         assert_found_at(misplaced_code, "src/store/exports.rs", source, &[]);
+    }
+
+    #[test]
+    fn code_for_one_machine_is_found() {
+        let source =
+            "#[cfg(target_os = \"linux\")]\nfn f() {}\n#[cfg(target_arch = \"x86_64\")]\nfn g() {}";
+        assert_found_at(misplaced_code, "src/a.rs", source, &[3]);
     }
 
     #[test]

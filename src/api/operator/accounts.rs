@@ -13,6 +13,7 @@ use crate::domain::fields::{Component, Fields, input};
 use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::account_settings::{self, AccountSettingsView, PayoutAddressView};
 use crate::domain::time::Time;
+use crate::service::Step;
 use crate::service::audit_log;
 use crate::service::payouts::COOLING_MS;
 use crate::service::{Error, Json, Member, accounts as rules};
@@ -151,7 +152,8 @@ fn list(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
 fn create(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
     let CreateAccount { name } = CreateAccount::read(&context.body_fields()?)?;
     let (now, actor) = (context.now, operator.actor());
-    Job::write(move |_, tx| {
+    Job::write(move |step| {
+        let Step { tx, .. } = *step;
         let account = rules::create(tx, &name, now)?;
         record_action(tx, now, &actor, ("account.create", &account), &json!({ "name": name }))?;
         Ok(Outcome { success: Success::Created, ..Outcome::resource(account_json(tx, &account)?) })
@@ -175,7 +177,8 @@ fn change_account(context: &Context<'_>, member: &Member) -> Result<Job, Error> 
     }
     let input = ChangeAccount::read(&body)?;
     let (now, actor) = (context.now, member.actor());
-    Job::write(move |_, tx| {
+    Job::write(move |step| {
+        let Step { tx, .. } = *step;
         let mut account = accounts::by_seq(tx, account)?;
         input.apply(&mut account);
         accounts::update(tx, &account)?;
@@ -188,7 +191,8 @@ fn change_status(context: &Context<'_>, operator: &Member) -> Result<Job, Error>
     let account = context.scope(operator)?.account();
     let DecideOnAccount { status } = DecideOnAccount::read(&context.body_fields()?)?;
     let (now, actor) = (context.now, operator.actor());
-    Job::write(move |_, tx| {
+    Job::write(move |step| {
+        let Step { tx, .. } = *step;
         let mut account = accounts::by_seq(tx, account)?;
         rules::change_status(tx, &actor, &mut account, status, now)?;
         account_json(tx, &account).map(Outcome::resource)
@@ -202,7 +206,8 @@ fn set_payout_address(context: &Context<'_>, member: &Member) -> Result<Job, Err
     let input = SetPayoutAddress::read(&body)?;
     context.service.derive_upcoming_addresses()?;
     let (now, actor) = (context.now, member.actor());
-    Job::write(move |service, tx| {
+    Job::write(move |step| {
+        let Step { service, tx, .. } = *step;
         let address = service.external_destination(tx, Mode::Live, chain, &input.address)?;
         let address = address.map_err(|problem| Refusal::field("address", problem))?;
         let account = accounts::by_seq(tx, account)?;
@@ -220,7 +225,8 @@ fn set_payout_address(context: &Context<'_>, member: &Member) -> Result<Job, Err
 fn remove_payout_address(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let (account, chain) = (context.scope(member)?.account(), chain_in_path(context)?);
     let (now, actor) = (context.now, member.actor());
-    Job::write(move |_, tx| {
+    Job::write(move |step| {
+        let Step { tx, .. } = *step;
         let account = accounts::by_seq(tx, account)?;
         let existing = payout_addresses::get(tx, account.seq, chain)?;
         let (before, _) = existing.ok_or_else(|| Refusal::not_found("payout address"))?;

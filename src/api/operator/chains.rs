@@ -11,6 +11,8 @@ use crate::domain::fields::{Component, view};
 use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::chains::ChainView;
 use crate::domain::render::claims::ClaimView;
+use crate::service::Step;
+use crate::service::chains::claims;
 use crate::service::{Error, Member};
 use crate::store;
 
@@ -86,9 +88,10 @@ fn list_claims(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
 
 fn claim_payment(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
     let (body, chain) = (context.body_fields()?, chain_in_path(context)?);
-    let (now, actor) = (context.now, operator.actor());
-    Job::write(move |service, tx| {
-        let claim = service.claim_payment(tx, now, actor, chain, &body)?;
+    let actor = operator.actor();
+    Job::write(move |step| {
+        let Step { service, tx, .. } = *step;
+        let claim = claims::claim_payment(step, actor, chain, &body)?;
         Outcome::created(&service.render_claim(tx, &claim)?)
     })
 }

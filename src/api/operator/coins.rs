@@ -8,6 +8,7 @@ use crate::domain::fields::{Component, input};
 use crate::domain::refusal::Refusal;
 use crate::domain::render::settings::CoinView;
 use crate::domain::time::Time;
+use crate::service::Step;
 use crate::service::audit_log;
 use crate::service::{Error, Member};
 use crate::store::coins_off;
@@ -63,7 +64,8 @@ fn switch_coin(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
     let asset = Asset::find(context.first_param()).ok_or_else(|| Refusal::not_found("coin"))?;
     let SwitchCoin { enabled } = SwitchCoin::read(&body)?;
     let (now, actor) = (context.now, operator.actor());
-    Job::write(move |_, tx| {
+    Job::write(move |step| {
+        let Step { tx, .. } = *step;
         let is_change = if enabled {
             coins_off::switch_on(tx, asset)?
         } else {

@@ -8,7 +8,7 @@ use crate::domain::event::DeliveryState;
 use crate::domain::fields::{Component, Fields, Schema};
 use crate::domain::refusal::RefusalCode;
 use crate::domain::render::deliveries::{DeliveryDetailView, DeliveryView, ResentView};
-use crate::service::operator::deliveries::{DeliveryListQuery, Resend};
+use crate::service::webhooks::resending::{DeliveryListQuery, Resend};
 use crate::service::{Error, Member};
 use std::sync::Arc;
 

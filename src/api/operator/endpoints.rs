@@ -17,7 +17,8 @@ use crate::domain::refusal::Refusal;
 use crate::domain::render::endpoints::{
     CreatedEndpointView, EVENT_TYPES, EndpointView, SigningSecretView,
 };
-use crate::service::operator::endpoints::{self, find};
+use crate::service::Step;
+use crate::service::endpoints::{self, find};
 use crate::service::{Error, Member, Service};
 use crate::store;
 use serde_json::{Map, Value};
@@ -165,8 +166,8 @@ fn create(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
         enabled: body.enabled.unwrap_or(true),
     };
     let (now, actor) = (context.now, member.actor());
-    Job::write(move |_, tx| {
-        let made = endpoints::create(tx, &actor, account, endpoint, now)?;
+    Job::write(move |step| {
+        let made = endpoints::create(step.tx, &actor, account, endpoint, now)?;
         Ok(Outcome::created_resource(made))
     })
 }
@@ -177,7 +178,8 @@ fn change_endpoint(context: &Context<'_>, member: &Member) -> Result<Job, Error>
     // An error in the body is returned only if the endpoint exists, so this result is checked later.
     let change = check_url(context.service, &body).and_then(|()| ChangeEndpoint::read(&body));
     let (now, actor, id) = (context.now, member.actor(), context.second_param().to_owned());
-    Job::write(move |_, tx| {
+    Job::write(move |step| {
+        let Step { tx, .. } = *step;
         let mut endpoint = find(tx, account, &id)?;
         let change = change?;
         endpoint.url = change.url.unwrap_or(endpoint.url);
@@ -201,8 +203,8 @@ fn check_url(service: &Service, body: &Map<String, Value>) -> Result<(), Refusal
 fn remove_endpoint(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
     let (now, actor, id) = (context.now, member.actor(), context.second_param().to_owned());
-    Job::write(move |_, tx| {
-        endpoints::remove(tx, &actor, account, &id, now)?;
+    Job::write(move |step| {
+        endpoints::remove(step.tx, &actor, account, &id, now)?;
         Ok(Outcome::NOTHING)
     })
 }
@@ -210,8 +212,8 @@ fn remove_endpoint(context: &Context<'_>, member: &Member) -> Result<Job, Error>
 fn show_secret(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
     let (now, actor, id) = (context.now, member.actor(), context.second_param().to_owned());
-    Job::write(move |_, tx| {
-        let shown = endpoints::show_secret(tx, &actor, account, &id, now)?;
+    Job::write(move |step| {
+        let shown = endpoints::show_secret(step.tx, &actor, account, &id, now)?;
         Ok(Outcome::resource(shown))
     })
 }
@@ -219,8 +221,8 @@ fn show_secret(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
 fn roll_secret(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
     let (now, actor, id) = (context.now, member.actor(), context.second_param().to_owned());
-    Job::write(move |_, tx| {
-        let rolled = endpoints::roll_secret(tx, &actor, account, &id, now)?;
+    Job::write(move |step| {
+        let rolled = endpoints::roll_secret(step.tx, &actor, account, &id, now)?;
         Ok(Outcome::resource(rolled))
     })
 }

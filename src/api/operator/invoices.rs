@@ -10,7 +10,8 @@ use crate::domain::invoice::draft::CreateInvoice;
 use crate::domain::refusal::RefusalCode;
 use crate::domain::render::{InvoiceDetailView, InvoiceView, TimelineEntryView};
 use crate::domain::status::InvoiceStatus;
-use crate::service::operator::invoices::InvoiceSearch;
+use crate::service::invoices::cancel_owned_invoice;
+use crate::service::invoices::listing::InvoiceSearch;
 use crate::service::{Error, Member};
 use std::sync::Arc;
 
@@ -159,9 +160,9 @@ fn timeline(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
 
 fn cancel(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let scope = context.scope(member)?;
-    let (now, actor, id) = (context.now, member.actor(), context.second_param().to_owned());
-    Job::write(move |service, tx| {
-        let cancelled = service.cancel_owned_invoice(tx, now, &scope, &actor, &id)?;
+    let (actor, id) = (member.actor(), context.second_param().to_owned());
+    Job::write(move |step| {
+        let cancelled = cancel_owned_invoice(step, &scope, &actor, &id)?;
         Ok(Outcome::resource(cancelled))
     })
 }

@@ -6,6 +6,7 @@ use crate::api::operation::{
 use crate::api::tag::Tag;
 use crate::domain::render::endpoints::SigningSecretView;
 use crate::domain::time::Time;
+use crate::service::Step;
 use crate::service::audit_log;
 use crate::service::{Error, Member, SECRET_OVERLAP_MS, new_secret};
 use crate::store::{Tx, accounts};
@@ -39,13 +40,14 @@ const ROLL: Operation = Operation {
 fn get(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
     let (now, actor) = (context.now, member.actor());
-    Job::write(move |_, tx| audit_and_show(tx, &actor, "legacy_secret.show", account, now))
+    Job::write(move |step| audit_and_show(step.tx, &actor, "legacy_secret.show", account, now))
 }
 
 fn roll_secret(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
     let (now, actor) = (context.now, member.actor());
-    Job::write(move |_, tx| {
+    Job::write(move |step| {
+        let Step { tx, .. } = *step;
         let secret = new_secret("legacy_")?;
         accounts::roll_legacy_secret(tx, account, &secret, now.plus_ms(SECRET_OVERLAP_MS))?;
         audit_and_show(tx, &actor, "legacy_secret.roll", account, now)

@@ -5,6 +5,7 @@ use crate::api::operation::{Answer, Body, Context, Job, Operation, OperationFn, 
 use crate::api::tag::Tag;
 use crate::domain::mail::{SetMailPreferences, SetReceipts};
 use crate::domain::render::mail::{MailPreferencesView, ReceiptsView};
+use crate::service::Step;
 use crate::service::{Error, Member};
 use std::sync::Arc;
 
@@ -78,7 +79,8 @@ fn set_receipts(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
     let enabled = SetReceipts::read(&context.body_fields()?)?.enabled;
     let (now, actor) = (context.now, member.actor());
-    Job::write(move |service, tx| {
+    Job::write(move |step| {
+        let Step { service, tx, .. } = *step;
         Outcome::ok(&service.set_receipts(tx, &actor, account, enabled, now)?)
     })
 }

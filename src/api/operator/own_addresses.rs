@@ -8,7 +8,7 @@ use crate::domain::asset::Mode;
 use crate::domain::fields::Component;
 use crate::domain::render::wallets::OwnAddressView;
 use crate::domain::wallet::{AddOwnAddress, refuse_secrets_in_body};
-use crate::service::operator::own_addresses::declare_own_address;
+use crate::service::wallets::own_addresses::declare_own_address;
 use crate::service::{Error, Member};
 use crate::store::own_transfers::own_addresses;
 
@@ -57,7 +57,7 @@ fn add_own_address(context: &Context<'_>, operator: &Member) -> Result<Job, Erro
     refuse_secrets_in_body(&body)?;
     let body = AddOwnAddress::read(&body)?;
     let (now, actor) = (context.now, operator.actor());
-    Job::write(move |_, tx| {
-        Ok(Outcome::created_resource(declare_own_address(tx, &actor, &body, now)?))
+    Job::write(move |step| {
+        Ok(Outcome::created_resource(declare_own_address(step.tx, &actor, &body, now)?))
     })
 }

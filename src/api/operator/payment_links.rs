@@ -11,7 +11,10 @@ use crate::domain::link::{ChangePaymentLink, CreatePaymentLink, PaymentLink};
 use crate::domain::picture::{PICTURE_BYTES_MAX, Picture, PictureFormat};
 use crate::domain::refusal::RefusalCode;
 use crate::domain::render::{InvoiceView, PaymentLinkView};
-use crate::service::operator::links::owned_link;
+use crate::service::links::editing::owned_link;
+use crate::service::links::editing::{
+    change_link, create_link, remove_link_picture, set_link_picture,
+};
 use crate::service::{Error, Member};
 
 /// Default of the parameter `limit`.
@@ -154,8 +157,8 @@ fn create(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let body = CreatePaymentLink::read(&context.body_fields()?)?;
     let (now, actor) = (context.now, member.actor());
     let link = PaymentLink::new(body, scope.mode(), now)?;
-    Job::write(move |service, tx| {
-        let made = service.create_link(tx, now, &scope, &actor, link)?;
+    Job::write(move |step| {
+        let made = create_link(step, &scope, &actor, link)?;
         Ok(Outcome::created_resource(made))
     })
 }
@@ -182,10 +185,10 @@ fn change_payment_link(context: &Context<'_>, member: &Member) -> Result<Job, Er
     // An error in the body is returned only if the payment link exists, so this result is checked later.
     let change = ChangePaymentLink::read(&context.body_fields()?);
     let (now, actor, id) = (context.now, member.actor(), context.second_param().to_owned());
-    Job::write(move |service, tx| {
-        let mut link = owned_link(tx, &scope, &id)?;
+    Job::write(move |step| {
+        let mut link = owned_link(step.tx, &scope, &id)?;
         link.apply(change?, now)?;
-        let changed = service.change_link(tx, now, &actor, &link)?;
+        let changed = change_link(step, &actor, &link)?;
         Ok(Outcome::resource(changed))
     })
 }
@@ -200,18 +203,18 @@ fn set_picture(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let scope = context.scope(member)?;
     // An error in the picture is returned only if the payment link exists, so this result is checked later.
     let picture = Picture::read(context.body);
-    let (now, actor, id) = (context.now, member.actor(), context.second_param().to_owned());
-    Job::write(move |service, tx| {
-        let link = service.set_link_picture(tx, now, (&scope, &actor), &id, picture)?;
+    let (actor, id) = (member.actor(), context.second_param().to_owned());
+    Job::write(move |step| {
+        let link = set_link_picture(step, (&scope, &actor), &id, picture)?;
         Ok(Outcome::resource(link))
     })
 }
 
 fn remove_picture(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let scope = context.scope(member)?;
-    let (now, actor, id) = (context.now, member.actor(), context.second_param().to_owned());
-    Job::write(move |service, tx| {
-        let link = service.remove_link_picture(tx, now, (&scope, &actor), &id)?;
+    let (actor, id) = (member.actor(), context.second_param().to_owned());
+    Job::write(move |step| {
+        let link = remove_link_picture(step, (&scope, &actor), &id)?;
         Ok(Outcome::resource(link))
     })
 }

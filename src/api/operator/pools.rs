@@ -77,9 +77,9 @@ fn add_addresses(context: &Context<'_>, operator: &Member) -> Result<Job, Error>
     let service = context.service;
     let addresses = service.addresses_to_import(chain, &body.addresses)?;
     let (now, actor) = (context.now, operator.actor());
-    Job::write(move |_, tx| {
+    Job::write(move |step| {
         let place = |at: usize| format!("addresses[{at}]");
-        let added = import(tx, now, &actor, (chain, &addresses, &place))?;
+        let added = import(step.tx, now, &actor, (chain, &addresses, &place))?;
         Ok(Outcome::resource(added))
     })
 }

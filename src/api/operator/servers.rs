@@ -9,6 +9,7 @@ use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::server::outcome::DecideServer;
 use crate::domain::server::state::{OperatorStep, ServerStatus, ServerStep};
 use crate::domain::server::{OperatedServerView, OrderedServer, render_for_operator};
+use crate::service::Step;
 use crate::service::audit_log;
 use crate::service::{Error, Json, Member};
 use crate::store::{Reader, accounts, servers};
@@ -95,7 +96,8 @@ fn list_all(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
 fn apply_decision(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let decision = DecideServer::parse_decision(&context.body_fields()?)?;
     let (id, now, actor) = (context.uuid("server")?, context.now, member.actor());
-    Job::write(move |_, tx| {
+    Job::write(move |step| {
+        let Step { tx, .. } = *step;
         let server = servers::by_id(tx, &id)?;
         let mut server = server.ok_or_else(|| Refusal::not_found("server"))?;
         let before = server.state;

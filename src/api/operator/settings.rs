@@ -11,6 +11,7 @@ use crate::domain::fields::{Schema, input, schema};
 use crate::domain::money::coin::Units;
 use crate::domain::refusal::Refusal;
 use crate::domain::render::settings::{NetworkFeeView, ServiceSettingsView};
+use crate::service::Step;
 use crate::service::approval::fixed_fee;
 use crate::service::audit_log;
 use crate::service::{Error, Member};
@@ -88,7 +89,8 @@ fn change_settings(context: &Context<'_>, operator: &Member) -> Result<Job, Erro
         return Err(Refusal::field("maintenance", problem).into());
     }
     let (now, actor) = (context.now, operator.actor());
-    Job::write(move |_, tx| {
+    Job::write(move |step| {
+        let Step { tx, .. } = *step;
         let mut detail = Map::new();
         if let Some(maintenance) = maintenance {
             file::set_maintenance(tx, maintenance)?;

@@ -9,6 +9,7 @@ use crate::domain::fields::Component;
 use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::tokens::{CreatedResellerTokenView, ResellerTokenView};
 use crate::domain::time::Time;
+use crate::service::Step;
 use crate::service::audit_log;
 use crate::service::{Error, Member, keys, reseller};
 use crate::store::Tx;
@@ -71,7 +72,8 @@ fn list(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
 fn create(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
     let (now, actor) = (context.now, member.actor());
-    Job::write(move |_, tx| {
+    Job::write(move |step| {
+        let Step { tx, .. } = *step;
         if reseller_tokens::count_usable_tokens(tx, account)? >= TOKENS_MAX {
             let message = format!(
                 "the account has {TOKENS_MAX} active reseller tokens, the maximum; revoke one first"
@@ -90,7 +92,8 @@ fn create(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
 fn revoke(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
     let (now, actor, id) = (context.now, member.actor(), context.second_param().to_owned());
-    Job::write(move |_, tx| {
+    Job::write(move |step| {
+        let Step { tx, .. } = *step;
         if !reseller_tokens::revoke(tx, account, &id, now)? {
             return Err(Refusal::not_found("reseller token").into());
         }

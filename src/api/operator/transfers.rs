@@ -20,8 +20,8 @@ use crate::domain::render::{self, ToSend};
 use crate::domain::transfer::inputs::{CreatePayout, MoveTransfer, RequestRefund};
 use crate::domain::transfer::on_chain::OnChainState;
 use crate::domain::transfer::{TransferKind, TransferStatus};
-use crate::service::operator::transfers::TransferListFilter;
 use crate::service::payouts::Requester;
+use crate::service::transfers::listing::TransferListFilter;
 use crate::service::{Error, Member};
 use std::sync::Arc;
 

@@ -10,7 +10,10 @@ use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::unmatched::{AssignmentView, UnmatchedPaymentView};
 use crate::domain::unmatched::{AssignUnmatchedPayment, ResolveUnmatchedPayment};
 use crate::service::intake::assign::Assignee;
-use crate::service::operator::unmatched::{UnmatchedFilter, UnmatchedQuery};
+use crate::service::intake::assign::assign_unmatched_payment;
+use crate::service::intake::undo::undo_outcome;
+use crate::service::intake::unmatched::resolve_unmatched_payment;
+use crate::service::intake::unmatched::{UnmatchedFilter, UnmatchedQuery};
 use crate::service::{Error, Member};
 
 /// Default of the parameter `limit`.
@@ -111,18 +114,18 @@ fn list(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
 fn resolve(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
     let body = ResolveUnmatchedPayment::read(&context.body_fields()?)?;
     let (id, outcome) = (context.uuid(RESOURCE_NAME)?, body.resolution()?);
-    let (now, actor) = (context.now, operator.actor());
-    Job::write(move |service, tx| {
-        let resolved = service.resolve_unmatched_payment(tx, now, &actor, &id, (outcome, &body))?;
+    let actor = operator.actor();
+    Job::write(move |step| {
+        let resolved = resolve_unmatched_payment(step, &actor, &id, (outcome, &body))?;
         Ok(Outcome::resource(resolved))
     })
 }
 
 fn assign(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
     let to = assignee(AssignUnmatchedPayment::read(&context.body_fields()?)?)?;
-    let (now, actor, id) = (context.now, operator.actor(), context.uuid(RESOURCE_NAME)?);
-    Job::write(move |service, tx| {
-        let assigned = service.assign_unmatched_payment(tx, now, &actor, &id, &to)?;
+    let (actor, id) = (operator.actor(), context.uuid(RESOURCE_NAME)?);
+    Job::write(move |step| {
+        let assigned = assign_unmatched_payment(step, &actor, &id, &to)?;
         Ok(Outcome::resource(assigned))
     })
 }
@@ -141,9 +144,9 @@ fn assignee(body: AssignUnmatchedPayment) -> Result<Assignee, Refusal> {
 }
 
 fn reopen(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
-    let (now, actor, id) = (context.now, operator.actor(), context.uuid(RESOURCE_NAME)?);
-    Job::write(move |service, tx| {
-        let reopened = service.undo_outcome(tx, now, &actor, &id)?;
+    let (actor, id) = (operator.actor(), context.uuid(RESOURCE_NAME)?);
+    Job::write(move |step| {
+        let reopened = undo_outcome(step, &actor, &id)?;
         Ok(Outcome::resource(reopened))
     })
 }

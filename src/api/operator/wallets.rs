@@ -7,7 +7,7 @@ use crate::api::tag::Tag;
 use crate::domain::fields::Component;
 use crate::domain::render::wallets::{WalletCheckView, WalletView};
 use crate::domain::wallet::AddWallet;
-use crate::service::operator::wallets::{self, WalletToAdd};
+use crate::service::wallets::{self, WalletToAdd};
 use crate::service::{Error, Member};
 
 const WALLET_LIST: Component = Component::List {
@@ -71,8 +71,8 @@ const RETIRE: Operation = Operation {
 fn add(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
     let wanted = WalletToAdd::from_body(&context.body_fields()?)?;
     let (now, actor) = (context.now, operator.actor());
-    Job::write(move |_, tx| {
-        let added = wallets::add(tx, &actor, &wanted, now)?;
+    Job::write(move |step| {
+        let added = wallets::add(step.tx, &actor, &wanted, now)?;
         Ok(Outcome::created_resource(added))
     })
 }
@@ -86,8 +86,8 @@ fn preview(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
 fn retire(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
     let id = context.uuid("wallet")?;
     let (now, actor) = (context.now, operator.actor());
-    Job::write(move |_, tx| {
-        let retired = wallets::retire(tx, &actor, &id, now)?;
+    Job::write(move |step| {
+        let retired = wallets::retire(step.tx, &actor, &id, now)?;
         Ok(Outcome::resource(retired))
     })
 }

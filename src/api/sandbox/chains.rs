@@ -8,6 +8,7 @@ use crate::domain::fields::rule::FlagRule;
 use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::sandbox::SandboxChainView;
 use crate::service::Error;
+use crate::service::sandbox::chains::set_chain_lag;
 use crate::store::chains;
 
 input! {
@@ -38,11 +39,11 @@ fn switch_lag(context: &Context<'_>) -> Result<Job, Error> {
     let chain: Chain = context.first_param().parse().map_err(|_| Refusal::not_found("chain"))?;
     let SandboxChainPatch { lagging } = SandboxChainPatch::read(&body)?;
     let now = context.now;
-    Job::write(move |service, tx| {
+    Job::write(move |step| {
         if let Some(lagging) = lagging {
-            service.set_chain_lag(tx, now, chain, lagging)?;
+            set_chain_lag(step, chain, lagging)?;
         }
-        let to = chains::lagging_chains(tx)?.scanned_to(chain);
+        let to = chains::lagging_chains(step.tx)?.scanned_to(chain);
         Outcome::ok(&SandboxChainView {
             chain,
             mode: Mode::Live,

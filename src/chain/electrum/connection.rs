@@ -29,6 +29,8 @@ const FILLER: [u32; 2] = [0, 8];
 /// fillers if the server answers a filler before the other calls.
 const FILLERS_MAX: usize = 20;
 const CHUNK_BYTES: usize = 64 * 1024;
+/// Largest length of a line. The longest honest one has a transaction of 4 MB in hexadecimal digits.
+const LINE_BYTES_MAX: usize = 10 * 1024 * 1024;
 /// Largest number of unread notifications. An honest server does not send more.
 const NOTICES_MAX: usize = 100_000;
 /// Largest length of a server's error message, in characters. A longer message is cut.
@@ -270,6 +272,7 @@ impl Connection {
     /// Reads more bytes; [`NodeError::Behind`] if none arrive before the deadline.
     fn fill_buffer(&mut self) -> Result<(), NodeError> {
         let most = usize::try_from(self.limits.answer_bytes_max).unwrap_or(usize::MAX);
+        let most = most.min(LINE_BYTES_MAX);
         if self.buffer.len() >= most {
             let text = format!("a line of its answers has more than {most} bytes");
             return Err(NodeError::Limited(text));

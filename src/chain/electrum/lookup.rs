@@ -1,7 +1,7 @@
 //! Looks up transactions by id.
 
 use super::hex::{self, Hash256};
-use super::reports::script_hash;
+use super::reports::{LocationClaim, script_hash};
 use super::{Electrum, NodeError, ParsedTransaction, block_time};
 use crate::chain::{FoundTransaction, LookupResult, WatchTargets};
 use crate::domain::observation::Block;
@@ -32,47 +32,49 @@ impl Electrum {
         let known = self.fetched_transaction(&id).cloned();
         let transaction = match known {
             Some(known) => Some(known),
-            None => self.server(0)?.fetch_transactions(&[id])?.pop().flatten(),
+            None => {
+                let found = self.server(0)?.fetch_transactions(&[id])?.pop().transpose();
+                found
+                    .map_err(|why| NodeError::Unreachable(format!("transaction {txid}: it {why}")))?
+                    .flatten()
+            }
         };
         let Some(transaction) = transaction else {
             return Ok(None);
         };
-        let Some((height, server)) = self.reported_height(&id, &transaction)? else {
+        let claims = self.location_claims(&id, &transaction)?;
+        if claims.is_empty() {
             return Ok(None);
-        };
-        let Some(height) = height else {
-            return Ok(Some(TransactionLocation { transaction, block: None }));
-        };
-        self.sync_headers()?;
-        if self.server_tip.is_none_or(|(newest, _)| newest < height) {
-            return Err(NodeError::Behind);
         }
-        let Some(proven) = self.prove_location(&id, height, server)? else {
+        if claims.iter().all(|claim| claim.height.is_none()) {
+            return Ok(Some(TransactionLocation { transaction, block: None }));
+        }
+        self.sync_headers()?;
+        let Some(proven) = self.prove_claims(&id, &claims)? else {
             return Err(NodeError::Behind);
         };
-        let header = self.header_at(height)?.ok_or(NodeError::Behind)?;
-        let block = Block { height, hash: hex::format_hash(&proven.block) };
+        let header = self.header_at(proven.height)?.ok_or(NodeError::Behind)?;
+        let block = Block { height: proven.height, hash: hex::format_hash(&proven.block) };
         Ok(Some(TransactionLocation { transaction, block: Some((block, block_time(&header)?)) }))
     }
 
-    /// Returns the height of a transaction, and the index of the server that reports the height. The outer `None`
-    /// means that no history contains the transaction. The inner `None` means that the transaction is in the mempool.
-    fn reported_height(
+    /// Returns what servers report of a transaction. Empty if no history contains it.
+    fn location_claims(
         &mut self,
         id: &Hash256,
         transaction: &ParsedTransaction,
-    ) -> Result<Option<(Option<u32>, usize)>, NodeError> {
+    ) -> Result<Vec<LocationClaim>, NodeError> {
         if let Some(report) = self.reports.get(id) {
-            return Ok(Some((report.height, report.server)));
+            return Ok(report.claims.clone());
         }
         for output in transaction.outputs.iter().take(OUTPUTS_TRIED) {
             let history = self.server(0)?.fetch_history(&script_hash(&output.script))?;
             let mut entries = history.into_iter().flatten();
             if let Some(entry) = entries.find(|entry| entry.id == *id) {
-                return Ok(Some((entry.height, 0)));
+                return Ok(vec![LocationClaim { server: 0, height: entry.height }]);
             }
         }
-        Ok(None)
+        Ok(Vec::new())
     }
 
     /// Implements [`Node::look_up_transaction`](crate::chain::Node::look_up_transaction).

@@ -3,7 +3,9 @@
 //! Invariant: a transaction counts only if its id is the hash of its bytes. A confirmation needs a Merkle proof
 //! against checked headers. A server can hide payments, so other servers are also queried for each address.
 
+mod aside;
 mod chain_tip;
+mod conflicts;
 mod connection;
 mod headers;
 mod hex;
@@ -12,6 +14,7 @@ mod proof;
 mod reading;
 mod reports;
 mod server;
+mod signature;
 mod stream;
 mod target;
 mod transaction;
@@ -28,10 +31,12 @@ use crate::domain::chain::Chain;
 use crate::domain::following::ChainState;
 use crate::domain::network_fee::{NodeFees, WITHIN_BLOCKS};
 use crate::domain::observation::Block;
+use crate::domain::set_aside::SetAside;
 use crate::domain::time::Time;
+use aside::UnreadTransaction;
 use headers::{HeaderChain, RawHeader};
 use hex::{Hash256, format_hash};
-use reports::{ProvenLocation, ReportedLocation};
+use reports::{ProvenLocation, TransactionReport};
 use server::Server;
 use std::collections::{BTreeMap, HashMap};
 use transaction::ParsedTransaction;
@@ -39,6 +44,11 @@ use transaction::ParsedTransaction;
 /// Number of transactions in `returned` above which the map is cleared. A cleared transaction is returned again, but
 /// is still stored only once.
 const RETURNED_MAX: usize = 200_000;
+
+/// Time limit of a batch of calls to the first server, in milliseconds.
+const FIRST_MS_MAX: u64 = 20_000;
+/// Time limit of a batch of calls to each other server, in milliseconds.
+const OTHERS_MS_MAX: u64 = 5_000;
 
 /// Client of the Electrum servers of one chain.
 pub struct Electrum {
@@ -61,7 +71,11 @@ pub struct Electrum {
     /// Transactions of watched addresses.
     transactions: HashMap<Hash256, ParsedTransaction>,
     /// Location of each transaction, as servers report it.
-    reports: HashMap<Hash256, ReportedLocation>,
+    reports: HashMap<Hash256, TransactionReport>,
+    /// Transactions that servers report, and do not give or prove.
+    unread: HashMap<Hash256, UnreadTransaction>,
+    /// Whether the signatures of a transaction are valid; `None` if they cannot be verified.
+    verdicts: HashMap<Hash256, Option<bool>>,
     /// Proven location of each transaction.
     proven: HashMap<Hash256, ProvenLocation>,
     /// Script hash of each watched address.
@@ -82,7 +96,13 @@ impl Electrum {
     pub fn new(chain: Chain, urls: Vec<ServerUrl>, limits: Limits) -> Option<Electrum> {
         let asset = ASSETS.iter().find(|asset| asset.chain == chain);
         let asset = asset.filter(|_| chain.has_outputs() && !urls.is_empty())?;
-        let servers = urls.into_iter().map(|url| Server::new(url, limits));
+        // Each step waits for the first server, so that the others have less time.
+        let first = Limits { timeout_ms: limits.timeout_ms.min(FIRST_MS_MAX), ..limits };
+        let others = Limits { timeout_ms: limits.timeout_ms.min(OTHERS_MS_MAX), ..limits };
+        let servers = urls
+            .into_iter()
+            .enumerate()
+            .map(|(place, url)| Server::new(url, if place == 0 { first } else { others }));
         Some(Electrum {
             chain,
             asset,
@@ -95,6 +115,8 @@ impl Electrum {
             kept: Vec::new(),
             transactions: HashMap::new(),
             reports: HashMap::new(),
+            unread: HashMap::new(),
+            verdicts: HashMap::new(),
             proven: HashMap::new(),
             scripts: HashMap::new(),
             times: HashMap::new(),
@@ -256,6 +278,19 @@ impl Node for Electrum {
 
     fn has_notification(&mut self) -> bool {
         self.servers.iter_mut().any(Server::has_notification)
+    }
+
+    fn set_aside(&self) -> Vec<SetAside> {
+        self.list_set_aside()
+    }
+
+    fn asks_again(&self) -> bool {
+        let mut first = self.servers.first().into_iter();
+        !self.unread.is_empty() || first.any(|server| server.refused_scripts().next().is_some())
+    }
+
+    fn lacks_named_block(&self) -> bool {
+        self.lowest_blocks_above_tip().next().is_some()
     }
 
     fn operator_remarks(&self) -> Vec<String> {

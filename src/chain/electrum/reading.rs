@@ -2,7 +2,7 @@
 
 use super::headers::RawHeader;
 use super::hex::{self, Hash256, format_hash};
-use super::reports::ProvenLocation;
+use super::reports::{LocationClaim, ProvenLocation};
 use super::{Electrum, ParsedTransaction, block_time};
 use crate::chain::utxo::{OutputScanner, PaidOutput, ScannedTx};
 use crate::chain::{BlockRead, MempoolRead, Node, NodeError, WatchTargets};
@@ -53,7 +53,7 @@ impl Electrum {
             blocks.push(empty_block(height, &header)?);
         }
         let in_range = |height: u32| (from..=last).contains(&height);
-        let wanted = self.confirmed_reports(|_, height| in_range(height));
+        let wanted = self.claimed_blocks(|_, height| in_range(height));
         for (proven, read) in self.fetch_and_prove(&wanted, watched)? {
             let place = proven.height.checked_sub(from);
             let place = place.and_then(|place| usize::try_from(place).ok());
@@ -74,21 +74,24 @@ impl Electrum {
         self.sync_headers()?;
         self.refresh_histories(watched)?;
         let mut untold =
-            self.confirmed_reports(|id, height| height <= to && !self.was_returned(id, height));
-        untold.sort_unstable_by_key(|(_, height, _)| std::cmp::Reverse(*height));
+            self.claimed_blocks(|id, height| height <= to && !self.was_returned(id, height));
+        let highest =
+            |claims: &[LocationClaim]| claims.iter().filter_map(|claim| claim.height).max();
+        untold.sort_unstable_by_key(|(_, claims)| std::cmp::Reverse(highest(claims)));
         let times_max = self.times.len().saturating_add(LATE_MAX);
         let is_ours = |id: &Hash256| self.reports.get(id).is_some_and(|one| one.since.is_some());
         // The limit applies only to payments. All possible spenders of watched outputs are examined, because their
         // transactions are cached.
         let (untold, mut wanted): (Vec<_>, Vec<_>) =
-            untold.into_iter().partition(|(id, ..)| is_ours(id));
+            untold.into_iter().partition(|(id, _)| is_ours(id));
         let wanted_max = wanted.len().saturating_add(LATE_MAX);
-        for (id, height, server) in untold {
+        for (id, claims) in untold {
             if wanted.len() >= wanted_max || self.times.len() >= times_max {
                 break;
             }
+            let height = highest(&claims).unwrap_or(0);
             if self.may_be_mined_after_assignment(&id, height)? {
-                wanted.push((id, height, server));
+                wanted.push((id, claims));
             }
         }
         let mut blocks: BTreeMap<u32, BlockRead> = BTreeMap::new();
@@ -139,42 +142,39 @@ impl Electrum {
         Ok(time >= earliest)
     }
 
-    /// Returns the transactions that servers report in blocks: transaction id, height, and index of the server.
-    fn confirmed_reports(
+    /// Returns the transactions that servers report in these blocks, each with the claims about them.
+    fn claimed_blocks(
         &self,
         is_wanted: impl Fn(&Hash256, u32) -> bool,
-    ) -> Vec<(Hash256, u32, usize)> {
-        let in_block = self.reports.iter().filter_map(|(id, report)| {
-            let height = report.height.filter(|height| is_wanted(id, *height))?;
-            Some((*id, height, report.server))
+    ) -> Vec<(Hash256, Vec<LocationClaim>)> {
+        let in_blocks = self.reports.iter().map(|(id, report)| {
+            let of_block =
+                |claim: &&LocationClaim| claim.height.is_some_and(|height| is_wanted(id, height));
+            (*id, report.claims.iter().filter(of_block).copied().collect())
         });
-        in_block.collect()
+        in_blocks.filter(|(_, claims): &(_, Vec<_>)| !claims.is_empty()).collect()
     }
 
     /// Fetches these transactions, proves that they are in their blocks, and marks them as returned. Results are in
     /// the order of the chain.
     fn fetch_and_prove(
         &mut self,
-        wanted: &[(Hash256, u32, usize)],
+        wanted: &[(Hash256, Vec<LocationClaim>)],
         watched: &dyn WatchTargets,
     ) -> Result<Vec<(ProvenLocation, ScannedTx)>, NodeError> {
-        let ids: Vec<Hash256> = wanted.iter().map(|(id, ..)| *id).collect();
+        let ids: Vec<Hash256> = wanted.iter().map(|(id, _)| *id).collect();
         self.fetch_transactions(&ids)?;
         let mut found = Vec::new();
-        for (id, height, server) in wanted {
+        for (id, claims) in wanted {
             let Some(transaction) = self.fetched_transaction(id) else {
-                match *server {
-                    // The server reports the transaction but does not return it, so the history is read again.
-                    0 => return Err(self.distrust_histories(id)),
-                    _ => continue,
-                }
+                continue;
             };
             let scanned = self.scan_transaction(transaction, watched)?;
             if scanned.received.is_empty() && scanned.spent.is_empty() {
                 continue;
             }
-            if let Some(proven) = self.prove_location(id, *height, *server)? {
-                self.pending_returned.push((*id, (*height, proven.block)));
+            if let Some(proven) = self.prove_claims(id, claims)? {
+                self.pending_returned.push((*id, (proven.height, proven.block)));
                 found.push((proven, scanned));
             }
         }
@@ -213,16 +213,18 @@ impl Electrum {
         watched: &dyn WatchTargets,
     ) -> Result<MempoolRead, NodeError> {
         self.refresh_histories(watched)?;
-        let unproved = self.reports.iter().filter(|(id, report)| {
-            report.height.is_none() || report.is_in_mempool && !self.proven.contains_key(*id)
-        });
+        let unproved = self
+            .reports
+            .iter()
+            .filter(|(id, report)| report.is_in_mempool() && !self.proven.contains_key(*id));
         let mut waiting: Vec<Hash256> = unproved.map(|(id, _)| *id).collect();
         waiting.sort_unstable();
         waiting.truncate(WAITING_MAX);
         self.fetch_transactions(&waiting)?;
         let asked: HashSet<&str> = unconfirmed.iter().map(String::as_str).collect();
         let mut read = MempoolRead::default();
-        for id in &waiting {
+        let disbelieved = self.disbelieved_transactions(&waiting, &asked, watched)?;
+        for id in waiting.iter().filter(|id| !disbelieved.contains(*id)) {
             let Some(transaction) = self.fetched_transaction(id) else {
                 continue;
             };
@@ -235,6 +237,10 @@ impl Electrum {
         let mut lookups = 0_usize;
         for txid in unconfirmed {
             let id = hex::parse_hash(txid);
+            if id.is_some_and(|id| disbelieved.contains(&id)) {
+                read.vanished.push(txid.clone());
+                continue;
+            }
             if id.is_some_and(|id| self.reports.contains_key(&id)) {
                 continue;
             }

@@ -1,7 +1,7 @@
 //! Tracks in which blocks servers report the transactions of watched addresses, and proves these reports.
 
 use super::hex::{Hash256, format_hash};
-use super::server::Server;
+use super::server::{HistoryEntry, Server};
 use super::{Electrum, ParsedTransaction, hex, proof};
 use crate::chain::{NodeError, WatchTargets};
 use crate::domain::address;
@@ -17,18 +17,35 @@ const SPENDERS_DEPTH: u32 = 400;
 /// Largest number of transactions examined in the history of a spent output's script.
 const SPENDERS_MAX: usize = 100;
 
-/// Location of a transaction, as servers report it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ReportedLocation {
-    /// Height of the block; `None` while every server reports the transaction in its mempool.
-    pub height: Option<u32>,
-    /// Index of the server that reports this height.
-    pub server: usize,
-    /// `true` if a server reports the transaction in its mempool.
-    pub is_in_mempool: bool,
+/// What servers report of a transaction.
+#[derive(Clone, Debug, Default)]
+pub(super) struct TransactionReport {
+    /// One claim for each server that reports the transaction, in the order of the servers.
+    pub claims: Vec<LocationClaim>,
     /// Earliest time at which an address that the transaction pays was assigned. `None` if the transaction pays no
     /// watched address, but may spend a watched output.
     pub since: Option<Time>,
+}
+
+/// Location of a transaction, as one server reports it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct LocationClaim {
+    /// Index of the server.
+    pub server: usize,
+    /// Height of the block; `None` if the server reports the transaction in its mempool.
+    pub height: Option<u32>,
+}
+
+impl TransactionReport {
+    /// Returns `true` if a server reports the transaction in its mempool.
+    pub(super) fn is_in_mempool(&self) -> bool {
+        self.claims.iter().any(|claim| claim.height.is_none())
+    }
+
+    /// Returns `true` if this server reports the transaction.
+    pub(super) fn is_of_server(&self, server: usize) -> bool {
+        self.claims.iter().any(|claim| claim.server == server)
+    }
 }
 
 /// Proven location of a transaction in a block.
@@ -60,11 +77,19 @@ impl Electrum {
         }
         let lowest = self.server_tip.map_or(0, |(height, _)| height);
         let lowest = lowest.saturating_sub(SPENDERS_DEPTH);
-        let mut reports = HashMap::new();
+        let mut reports: HashMap<Hash256, TransactionReport> = HashMap::new();
+        let mut add = |place: usize, entry: &HistoryEntry, since: Option<Time>| {
+            let claim = LocationClaim { server: place, height: entry.height };
+            let report = reports.entry(entry.id).or_default();
+            report.since = report.since.into_iter().chain(since).min();
+            if !report.is_of_server(place) {
+                report.claims.push(claim);
+            }
+        };
         for (place, server) in self.servers.iter().enumerate() {
             for (script, since) in &ours {
                 for entry in server.watched_history(script) {
-                    add_report(&mut reports, entry.id, entry.height, place, Some(*since));
+                    add(place, entry, Some(*since));
                 }
             }
             for script in spent.iter().filter(|script| !ours.contains_key(*script)) {
@@ -72,7 +97,7 @@ impl Electrum {
                 let new = |height: Option<u32>| height.is_none_or(|height| height >= lowest);
                 let entries = entries.filter(|entry| new(entry.height));
                 for entry in entries.take(SPENDERS_MAX) {
-                    add_report(&mut reports, entry.id, entry.height, place, None);
+                    add(place, entry, None);
                 }
             }
         }
@@ -80,7 +105,11 @@ impl Electrum {
         let reports = &self.reports;
         self.transactions.retain(|id, _| reports.contains_key(id));
         self.proven.retain(|id, _| reports.contains_key(id));
-        Ok(())
+        self.unread.retain(|id, _| reports.contains_key(id));
+        for unread in self.unread.values_mut() {
+            unread.backoff.take_step();
+        }
+        self.set_aside_blocks_above_tip()
     }
 
     /// Returns the script hash of each watched address, with the time of the address's assignment.
@@ -102,18 +131,25 @@ impl Electrum {
 
     /// Updates the histories from a secondary server. A failure of this server does not stop the chain.
     fn watch_scripts_on_secondary_server(&mut self, place: usize, wanted: &HashSet<&str>) {
-        let (chain, network) = (self.chain, self.network);
+        let network = self.network;
         let take_backoff_step = self.server(place).map(Server::take_backoff_step);
         if take_backoff_step.unwrap_or(true) {
             return;
         }
         let asked = self.watch_scripts_on_server(place, network, wanted);
-        if let (Err(error), Ok(server)) = (asked, self.server(place)) {
-            log::warn!(
-                "secondary server failed: chain={chain} server={} error={error}",
-                server.url.label()
-            );
-            server.back_off();
+        if let Err(error) = asked {
+            self.back_off_from(place, &error.to_string());
+        }
+    }
+
+    /// Logs the failure of a server. A secondary server is then left alone for some steps.
+    pub(super) fn back_off_from(&mut self, place: usize, error: &str) {
+        let chain = self.chain;
+        if let Ok(server) = self.server(place) {
+            log::warn!("server failed: chain={chain} server={} error={error}", server.url.label());
+            if place > 0 {
+                server.back_off();
+            }
         }
     }
 
@@ -148,6 +184,8 @@ impl Electrum {
         let new: Vec<Hash256> = new.into_iter().collect();
         let found = self.server(0)?.fetch_transactions(&new)?;
         for (id, found) in new.iter().zip(found) {
+            // A transaction that the server refuses is asked for again at the next step.
+            let Ok(found) = found else { continue };
             let txid = format_hash(id);
             for output in outputs.iter().filter(|(of, _)| *of == txid) {
                 let outputs = found.iter().flat_map(|found| &found.outputs);
@@ -159,102 +197,124 @@ impl Electrum {
         Ok(self.parents.values().flatten().cloned().collect())
     }
 
-    /// Fetches missing transactions, each from the server that reports it. Skips transactions that the first server
-    /// no longer has.
+    /// Fetches missing transactions, each from a server that reports it. A transaction that no server gives is set
+    /// aside.
     pub(super) fn fetch_transactions(&mut self, ids: &[Hash256]) -> Result<(), NodeError> {
+        let is_due =
+            |id: &&Hash256| !self.transactions.contains_key(*id) && !self.is_backing_off_for(id);
+        let mut missing: Vec<Hash256> = ids.iter().filter(is_due).copied().collect();
+        let mut reasons: HashMap<Hash256, String> = HashMap::new();
         for place in 0..self.servers.len() {
             let is_its = |id: &&Hash256| {
-                let report = self.reports.get(*id);
-                !self.transactions.contains_key(*id)
-                    && report.is_some_and(|report| report.server == place)
+                self.reports.get(*id).is_some_and(|report| report.is_of_server(place))
             };
-            let new: Vec<Hash256> = ids.iter().filter(is_its).copied().collect();
-            let found = match self.server(place)?.fetch_transactions(&new) {
+            let asked: Vec<Hash256> = missing.iter().filter(is_its).copied().collect();
+            if asked.is_empty() || self.server(place)?.is_backing_off() {
+                continue;
+            }
+            let found = match self.server(place)?.fetch_transactions(&asked) {
                 Err(error) if place > 0 => {
-                    log::warn!("secondary server failed: chain={} error={error}", self.chain);
+                    self.back_off_from(place, &error.to_string());
                     continue;
                 }
                 found => found?,
             };
-            let found = found.into_iter().flatten().map(|one| (one.id, one));
-            self.transactions.extend(found);
+            for (id, found) in asked.into_iter().zip(found) {
+                match found {
+                    Ok(Some(found)) => {
+                        self.transactions.insert(id, found);
+                    }
+                    Ok(None) => {
+                        // A reorg or an eviction may have removed it, so the histories are read again.
+                        self.server(place)?.reload_histories_containing(&id);
+                        reasons.insert(id, "lists it and does not have it".to_owned());
+                    }
+                    Err(reason) => {
+                        reasons.insert(id, reason);
+                    }
+                }
+            }
+            missing.retain(|id| !self.transactions.contains_key(id));
+        }
+        for (id, reason) in reasons {
+            if self.transactions.contains_key(&id) {
+                self.unread.remove(&id);
+            } else {
+                self.set_transaction_aside(id, reason);
+            }
         }
         Ok(())
     }
 
-    /// Proves the reported location of a transaction. Returns `None` if a secondary server has no valid proof.
-    pub(super) fn prove_location(
+    /// Proves that a transaction is in a block. Tries the claim of each server, until a proof fits. `None` if none
+    /// does: the transaction is then set aside, if a claim was false.
+    pub(super) fn prove_claims(
+        &mut self,
+        id: &Hash256,
+        claims: &[LocationClaim],
+    ) -> Result<Option<ProvenLocation>, NodeError> {
+        if self.is_backing_off_for(id) {
+            return Ok(None);
+        }
+        let mut failure = None;
+        for claim in claims {
+            let tip = self.server_tip.map(|(tip, _)| tip);
+            let Some(height) = claim.height.filter(|height| Some(*height) <= tip) else {
+                continue;
+            };
+            match self.prove_claim(id, height, claim.server)? {
+                Ok(proven) => {
+                    self.unread.remove(id);
+                    return Ok(Some(proven));
+                }
+                Err(reason) => {
+                    self.back_off_from(claim.server, &reason);
+                    self.server(claim.server)?.reload_histories_containing(id);
+                    failure = Some(reason);
+                }
+            }
+        }
+        if let Some(reason) = failure {
+            self.set_transaction_aside(*id, reason);
+        }
+        Ok(None)
+    }
+
+    /// Proves the claim of one server. The inner error says why there is no proof: the end of a sentence that begins
+    /// with "its node".
+    fn prove_claim(
         &mut self,
         id: &Hash256,
         height: u32,
-        server: usize,
-    ) -> Result<Option<ProvenLocation>, NodeError> {
+        place: usize,
+    ) -> Result<Result<ProvenLocation, String>, NodeError> {
         let Some(header) = self.header_at(height)? else {
-            return Ok(None);
+            return Ok(Err(format!("names block {height}, which is not there")));
         };
         if let Some(known) = self.proven.get(id)
             && (known.height, known.block) == (height, header.hash)
         {
-            return Ok(Some(*known));
+            return Ok(Ok(*known));
         }
-        let response = match self.server(server)?.fetch_proof(id, height) {
-            Err(error) if server > 0 => {
-                log::warn!("secondary server failed: chain={} error={error}", self.chain);
-                return Ok(None);
-            }
-            response => response?,
-        };
-        let Some((position, branch)) = response else {
-            // A reorg removed the block, or the report was wrong.
-            return if server > 0 { Ok(None) } else { Err(self.distrust_histories(id)) };
+        if self.server(place)?.is_backing_off() {
+            return Ok(Err("failed in this step".to_owned()));
+        }
+        let (position, branch) = match self.server(place)?.fetch_proof(id, height) {
+            Ok(Ok(proof)) => proof,
+            Ok(Err(reason)) => return Ok(Err(reason)),
+            Err(error) if place > 0 => return Ok(Err(error.to_string())),
+            Err(error) => return Err(error),
         };
         if proof::merkle_root(*id, position, &branch) != Some(header.merkle_root()) {
-            let id = format_hash(id);
-            let error = self
-                .invalid_answer(server, format!("its proof of {id} in block {height} is false"));
-            log::warn!("false proof: chain={} error={error}", self.chain);
-            return if server > 0 { Ok(None) } else { Err(error) };
+            return Ok(Err(format!("gives a false proof for block {height}")));
         }
         let proven = ProvenLocation { height, block: header.hash, position };
         self.proven.insert(*id, proven);
-        Ok(Some(proven))
-    }
-
-    /// Marks the histories that contain this transaction for a reload, because the first server does not have the
-    /// transaction. Returns the error for the caller.
-    pub(super) fn distrust_histories(&mut self, id: &Hash256) -> NodeError {
-        match self.server(0) {
-            Ok(server) => server.reload_histories_containing(id),
-            Err(error) => return error,
-        }
-        NodeError::Behind
+        Ok(Ok(proven))
     }
 
     /// Returns a transaction that was fetched earlier.
     pub(super) fn fetched_transaction(&self, id: &Hash256) -> Option<&ParsedTransaction> {
         self.transactions.get(id)
-    }
-}
-
-/// Adds the report of one server. A report of a block takes precedence over a report of a mempool, because a block
-/// can be proven.
-fn add_report(
-    reports: &mut HashMap<Hash256, ReportedLocation>,
-    id: Hash256,
-    height: Option<u32>,
-    server: usize,
-    since: Option<Time>,
-) {
-    let report = reports.entry(id).or_insert(ReportedLocation {
-        height,
-        server,
-        is_in_mempool: false,
-        since,
-    });
-    report.since = report.since.into_iter().chain(since).min();
-    report.is_in_mempool |= height.is_none();
-    if report.height.is_none() && height.is_some() {
-        report.height = height;
-        report.server = server;
     }
 }

@@ -3,22 +3,30 @@
 //! Invariant: a history is read again when the status of its script changes. After a reconnect, the status of every
 //! script is compared with its earlier status.
 
+mod item_error;
 mod subscriptions;
 
-use super::connection::{CallResult, Connection, unexpected_error};
+use super::connection::{CallResult, Connection};
 use super::headers::{RawHeader, parse_all};
 use super::hex::{self, Hash256, format_hash};
 use super::transaction::ParsedTransaction;
 use super::url::ServerUrl;
 use crate::chain::NodeError;
-use crate::chain::rpc::{Limits, MethodError};
+use crate::chain::backoff::StepBackoff;
+use crate::chain::rpc::Limits;
+use crate::clock::Stopwatch;
+use item_error::{ItemError, is_unknown_transaction};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
-/// Base-2 logarithm of the largest number of steps in which a failing secondary server gets no request.
-const BACKOFF_MAX_LOG2: u32 = 6;
+/// Base-2 logarithm of the longest backoff of a server, a script or a transaction, in steps.
+pub(super) const BACKOFF_LOG2_MAX: u32 = 4;
+/// Largest time that a server may take in one step before the step goes on without it, in milliseconds.
+const STEP_MS_MAX: i64 = 10_000;
+/// Why a transaction whose bytes do not hash to its id cannot be read.
+const NOT_ITS_OWN: &str = "gives bytes that are not its own";
 
 pub(super) struct Server {
     pub url: ServerUrl,
@@ -35,10 +43,10 @@ pub(super) struct Server {
     epoch: u64,
     /// Number of the first connection when the network was last checked.
     checked_on: Option<u64>,
-    /// Number of failures in a row.
-    failures: u32,
-    /// Number of remaining steps of the backoff.
-    backoff_steps: u32,
+    /// Backoff after failures.
+    backoff: StepBackoff,
+    /// Time since the server was first asked in this step. `None` for the first server, which each step waits for.
+    step_time: Option<Stopwatch>,
     /// Largest number of subscriptions per connection; `None` if the server has no limit.
     pub subscriptions_max: Option<usize>,
     /// SHA-256 of the server's certificate, from the last connection.
@@ -57,6 +65,9 @@ struct ScriptHistory {
     /// Status of the script when `entries` was read. The outer `None` means that `entries` was never read.
     entries_status: Option<Option<String>>,
     entries: Vec<HistoryEntry>,
+    /// Why the server does not give the history: the end of a sentence that begins with "its node".
+    refusal: Option<String>,
+    backoff: StepBackoff,
 }
 
 /// A transaction in the history of a script.
@@ -102,8 +113,8 @@ impl Server {
             bytes_before: 0,
             epoch: 0,
             checked_on: None,
-            failures: 0,
-            backoff_steps: 0,
+            backoff: StepBackoff::default(),
+            step_time: None,
             subscriptions_max: None,
             fingerprint: None,
             software: String::new(),
@@ -136,19 +147,28 @@ impl Server {
         Ok(self.checked_on.replace(epoch) != Some(epoch))
     }
 
-    /// Returns `true` during a backoff, and consumes one step of the backoff.
+    /// Returns `true` if this step belongs to a backoff, and counts the step. Otherwise starts to measure the time that
+    /// the server takes in this step.
     pub(super) fn take_backoff_step(&mut self) -> bool {
-        let take_backoff_step = self.backoff_steps > 0;
-        self.backoff_steps = self.backoff_steps.saturating_sub(1);
-        take_backoff_step
+        self.step_time = Some(Stopwatch::start());
+        self.backoff.take_step()
+    }
+
+    /// Returns `true` during a backoff.
+    pub(super) fn is_backing_off(&self) -> bool {
+        self.backoff.is_waiting()
+    }
+
+    /// Returns `true` if the server has used up its time in this step.
+    fn is_out_of_time(&self) -> bool {
+        self.step_time.as_ref().is_some_and(|since| since.elapsed_ms() > STEP_MS_MAX)
     }
 
     /// Closes the connections and forgets all histories. Starts a backoff that doubles with each failure.
     pub(super) fn back_off(&mut self) {
         self.close();
         self.histories.clear();
-        self.failures = self.failures.saturating_add(1).min(BACKOFF_MAX_LOG2);
-        self.backoff_steps = 1_u32.checked_shl(self.failures).unwrap_or(1);
+        self.backoff.record_failure(BACKOFF_LOG2_MAX);
     }
 
     fn connect(&mut self) -> Result<(), NodeError> {
@@ -179,22 +199,14 @@ impl Server {
         place: usize,
         method: &str,
         params: Vec<Value>,
-    ) -> Result<Vec<Result<T, MethodError>>, NodeError> {
-        let mut read = Vec::with_capacity(params.len());
-        for outcome in self.call_all_raw(place, method, params)? {
-            read.push(match outcome {
-                Ok(result) => match serde_json::from_str(result.get()) {
-                    Ok(value) => Ok(value),
-                    Err(_) => {
-                        return Err(
-                            self.invalid_answer(format!("its answer to {method} is another"))
-                        );
-                    }
-                },
-                Err(error) => Err(error),
-            });
-        }
-        Ok(read)
+    ) -> Result<Vec<Result<T, ItemError>>, NodeError> {
+        let outcomes = self.call_all_raw(place, method, params)?.into_iter();
+        Ok(outcomes
+            .map(|outcome| match outcome {
+                Ok(result) => serde_json::from_str(result.get()).map_err(|_| ItemError::Unreadable),
+                Err(error) => Err(ItemError::Method(error)),
+            })
+            .collect())
     }
 
     /// Makes the calls of [`Server::call_all`], and returns unparsed results. The method is not generic, so that it
@@ -219,7 +231,7 @@ impl Server {
         &mut self,
         method: &str,
         params: Value,
-    ) -> Result<Result<T, MethodError>, NodeError> {
+    ) -> Result<Result<T, ItemError>, NodeError> {
         let outcome = self.call_all(0, method, vec![params])?.pop();
         outcome.ok_or_else(|| NodeError::Lied("it left out an answer".to_owned()))
     }
@@ -237,7 +249,7 @@ impl Server {
             connection.has_new_block = false;
         }
         let head = self.call::<TipResponse>(method, json!([]))?;
-        let head = head.map_err(|error| unexpected_error(method, &error))?;
+        let head = head.map_err(|error| error.into_node_error(method))?;
         let header = hex::parse_bytes(&head.hex).and_then(|bytes| RawHeader::parse(&bytes));
         match header {
             Some(header) => Ok((head.height, header)),
@@ -256,7 +268,10 @@ impl Server {
         let response = match self.call::<HeadersResponse>(method, json!([from, count]))? {
             Ok(response) => response,
             // The server has no header at this height.
-            Err(_) => return Ok(Vec::new()),
+            Err(ItemError::Method(_)) => return Ok(Vec::new()),
+            Err(ItemError::Unreadable) => {
+                return Err(self.invalid_answer(format!("its headers from {from} on are none")));
+            }
         };
         let text = response.hex.or_else(|| response.headers.map(|headers| headers.concat()));
         let headers = text.and_then(|text| parse_all(&hex::parse_bytes(&text)?));
@@ -268,54 +283,60 @@ impl Server {
     }
 
     /// Fetches these transactions, and checks that each id is the hash of the bytes. `None` for a transaction that
-    /// the server does not have.
+    /// the server does not have. The inner error is the end of a sentence that begins with "its node".
     pub(super) fn fetch_transactions(
         &mut self,
         ids: &[Hash256],
-    ) -> Result<Vec<Option<ParsedTransaction>>, NodeError> {
+    ) -> Result<Vec<Result<Option<ParsedTransaction>, String>>, NodeError> {
         let params = ids.iter().map(|id| json!([format_hash(id)])).collect();
         let method = "blockchain.transaction.get";
-        let mut found = Vec::with_capacity(ids.len());
-        for (id, response) in ids.iter().zip(self.call_all::<String>(0, method, params)?) {
-            let raw = match response {
-                Ok(raw) => raw,
-                Err(error) if is_unknown_transaction(&error) => {
-                    found.push(None);
-                    continue;
-                }
-                Err(error) => return Err(unexpected_error(method, &error)),
-            };
-            let read = hex::parse_bytes(&raw).and_then(|bytes| ParsedTransaction::parse(&bytes));
-            match read.filter(|read| read.id == *id) {
-                Some(read) => found.push(Some(read)),
-                None => {
-                    let id = format_hash(id);
-                    return Err(self
-                        .invalid_answer(format!("the bytes of transaction {id} are not its own")));
-                }
+        let responses = self.call_all::<String>(0, method, params)?;
+        let read = |(id, response): (&Hash256, Result<String, ItemError>)| match response {
+            Ok(raw) => {
+                let parsed = hex::parse_bytes(&raw);
+                let parsed = parsed.and_then(|bytes| ParsedTransaction::parse(&bytes));
+                let own = parsed.filter(|parsed| parsed.id == *id);
+                own.map(Some).ok_or_else(|| NOT_ITS_OWN.to_owned())
             }
-        }
-        Ok(found)
+            Err(ItemError::Method(error)) if is_unknown_transaction(&error) => Ok(None),
+            Err(error) => Err(error.describe(method)),
+        };
+        Ok(ids.iter().zip(responses).map(read).collect())
     }
 
-    /// Returns the position and the Merkle branch of a transaction. `None` if the server reports that the transaction
-    /// is not in the block.
+    /// Fetches the bytes of a transaction. The inner error is the end of a sentence that begins with "its node".
+    pub(super) fn fetch_raw_transaction(
+        &mut self,
+        id: &Hash256,
+    ) -> Result<Result<Vec<u8>, String>, NodeError> {
+        let method = "blockchain.transaction.get";
+        let response = self.call::<String>(method, json!([format_hash(id)]))?;
+        Ok(response.map_err(|error| error.describe(method)).and_then(|raw| {
+            let bytes = hex::parse_bytes(&raw);
+            let is_own =
+                |bytes: &Vec<u8>| ParsedTransaction::parse(bytes).is_some_and(|of| of.id == *id);
+            bytes.filter(is_own).ok_or_else(|| NOT_ITS_OWN.to_owned())
+        }))
+    }
+
+    /// Returns the position and the Merkle branch of a transaction in the block at a height. The inner error is the end
+    /// of a sentence that begins with "its node".
     pub(super) fn fetch_proof(
         &mut self,
         id: &Hash256,
         height: u32,
-    ) -> Result<Option<(u32, Vec<Hash256>)>, NodeError> {
+    ) -> Result<Result<(u32, Vec<Hash256>), String>, NodeError> {
         let params = json!([format_hash(id), height]);
         let method = "blockchain.transaction.get_merkle";
-        let Ok(response) = self.call::<MerkleResponse>(method, params)? else {
-            return Ok(None);
-        };
-        let branch: Option<Vec<Hash256>> =
-            response.merkle.iter().map(|hash| hex::parse_hash(hash)).collect();
-        match branch {
-            Some(branch) => Ok(Some((response.pos, branch))),
-            None => Err(self.invalid_answer("a Merkle branch has hashes that are none".to_owned())),
-        }
+        Ok(match self.call::<MerkleResponse>(method, params)? {
+            Ok(response) => {
+                let branch = response.merkle.iter().map(|hash| hex::parse_hash(hash));
+                let branch: Option<Vec<Hash256>> = branch.collect();
+                let branch = branch.map(|branch| (response.pos, branch));
+                branch.ok_or_else(|| "gives a Merkle branch with hashes that are none".to_owned())
+            }
+            Err(error) => Err(error.describe(method)),
+        })
     }
 
     /// Returns the fee rate for a confirmation within `blocks` blocks, in coins per 1 000 virtual bytes.
@@ -334,62 +355,18 @@ impl Server {
     ) -> Result<Option<Vec<HistoryEntry>>, NodeError> {
         let method = "blockchain.scripthash.get_history";
         let response = self.call::<Vec<HistoryItemJson>>(method, json!([script]))?;
-        response.ok().map(|response| self.parse_history(response)).transpose()
+        Ok(response.ok().and_then(parse_history))
     }
+}
 
-    fn parse_history(
-        &mut self,
-        response: Vec<HistoryItemJson>,
-    ) -> Result<Vec<HistoryEntry>, NodeError> {
-        let entry = |response: HistoryItemJson| {
-            Some(HistoryEntry {
-                id: hex::parse_hash(&response.tx_hash)?,
-                height: u32::try_from(response.height).ok().filter(|height| *height > 0),
-            })
+/// Parses a history; `None` if an id or a height is none. The heights 0 and -1 mean the mempool.
+fn parse_history(response: Vec<HistoryItemJson>) -> Option<Vec<HistoryEntry>> {
+    let entry = |response: HistoryItemJson| {
+        let height = match response.height {
+            -1 | 0 => None,
+            height => Some(u32::try_from(height).ok()?),
         };
-        let entries: Option<Vec<HistoryEntry>> = response.into_iter().map(entry).collect();
-        entries.ok_or_else(|| self.invalid_answer("a history has ids that are none".to_owned()))
-    }
-}
-
-/// Returns `true` if the error says that there is no such transaction.
-fn is_unknown_transaction(error: &MethodError) -> bool {
-    const UNKNOWN_METHOD: i64 = -32601;
-    let text = error.message.to_ascii_lowercase();
-    let says = |words: &[&str]| words.iter().any(|words| text.contains(words));
-    let is_about_transaction = says(&["transaction", "tx"]) && !says(&["method"]);
-    error.code != UNKNOWN_METHOD
-        && is_about_transaction
-        && says(&["no such", "not found", "missing", "unknown"])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{MethodError, is_unknown_transaction};
-
-    #[test]
-    fn only_an_error_about_the_transaction_means_that_it_is_unknown() {
-        for (code, message, is_unknown) in [
-            (
-                -5,
-                "No such mempool or blockchain transaction. Use gettransaction for wallet transactions.",
-                true,
-            ),
-            (
-                2,
-                "daemon error: {'code': -5, 'message': 'No such mempool or blockchain transaction.'}",
-                true,
-            ),
-            (1, "missing transaction", true),
-            (-32603, "tx not found", true),
-            (-32601, "unknown transaction", false),
-            (-32600, "unknown method blockchain.transaction.get", false),
-            (1, "unknown error", false),
-            (2, "daemon error: file not found", false),
-            (2, "missing response", false),
-        ] {
-            let error = MethodError { code, message: message.to_owned() };
-            assert_eq!(is_unknown_transaction(&error), is_unknown, "{message}");
-        }
-    }
+        Some(HistoryEntry { id: hex::parse_hash(&response.tx_hash)?, height })
+    };
+    response.into_iter().map(entry).collect()
 }

@@ -68,21 +68,21 @@ impl ParsedTransaction {
 }
 
 /// Reader of values from serialized bytes.
-struct TxReader<'a>(&'a [u8]);
+pub(super) struct TxReader<'a>(pub &'a [u8]);
 
 impl<'a> TxReader<'a> {
-    fn take_bytes(&mut self, count: usize) -> Option<&'a [u8]> {
+    pub(super) fn take_bytes(&mut self, count: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(count)?;
         self.0 = rest;
         Some(taken)
     }
 
-    fn take_array<const N: usize>(&mut self) -> Option<[u8; N]> {
+    pub(super) fn take_array<const N: usize>(&mut self) -> Option<[u8; N]> {
         self.take_bytes(N)?.try_into().ok()
     }
 
     /// Reads a variable-length integer.
-    fn read_varint(&mut self) -> Option<u64> {
+    pub(super) fn read_varint(&mut self) -> Option<u64> {
         let [first] = self.take_array()?;
         Some(match first {
             0xfd => u64::from(u16::from_le_bytes(self.take_array()?)),
@@ -92,7 +92,7 @@ impl<'a> TxReader<'a> {
         })
     }
 
-    fn read_script(&mut self) -> Option<&'a [u8]> {
+    pub(super) fn read_script(&mut self) -> Option<&'a [u8]> {
         let length = usize::try_from(self.read_varint()?).ok()?;
         self.take_bytes(length)
     }

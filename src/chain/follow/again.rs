@@ -11,15 +11,21 @@ use crate::domain::chain::Chain;
 use crate::domain::following::{
     ChainPosition, ChainStepOutcome, OpenObservation, Rescan, RescanStep,
 };
-use crate::domain::observation::{Block, CLAIMS_FROM, CONTRACTS_FROM, Observation};
+use crate::domain::observation::{Block, CLAIMS_FROM, CONTRACTS_FROM, NO_BLOCK, Observation};
+use crate::domain::time::HOUR_MS;
 use std::collections::HashSet;
+
+/// Time after which a payment that no block has any more counts as dropped, if the node is queried by address. In this
+/// time, each url of the chain is used.
+const FORGOTTEN_MS_MAX: i64 = HOUR_MS;
 
 impl StepBuilder<'_> {
     /// Reads the newly final blocks a second time, and returns the blocks whose hashes must be stored.
     ///
     /// Several nodes with different branches may answer at one URL. Final blocks are accepted only if they are on the
     /// branch that was read and extend the earlier final blocks. Otherwise no final block is accepted, but new blocks
-    /// are still read.
+    /// are still read. So they are if the node does not give its final blocks, or if it cannot tell where a payment is
+    /// that they lack.
     pub(super) fn reread_final_blocks(
         &mut self,
         head: &Head,
@@ -27,6 +33,10 @@ impl StepBuilder<'_> {
         forward: &mut ForwardStep,
     ) -> Result<Vec<Block>, NodeError> {
         let known = self.known;
+        if let Some(problem) = self.node.final_problem() {
+            forward.disputed = Some(unread_final_message(&problem.to_string()));
+            return Ok(Vec::new());
+        }
         let (Some(complete), Some(finalized)) = (&known.complete, head.finalized) else {
             return Ok(Vec::new());
         };
@@ -35,9 +45,21 @@ impl StepBuilder<'_> {
         let blocks = match self.read_blocks(complete, to, &SecondReadTargets(self.watched)) {
             Err(NodeError::Behind) => {
                 let other = self.node.block_hash_at(complete.height)?;
-                let other = other.filter(|other| *other != complete.hash);
-                let other = other.ok_or(NodeError::Behind)?;
-                forward.disputed = Some(self.dispute_message(complete, &other, "was final before"));
+                match other.filter(|other| *other != complete.hash) {
+                    Some(other) => {
+                        let why = self.dispute_message(complete, &other, "was final before");
+                        forward.disputed = Some(why);
+                    }
+                    None if self.node.is_queried_by_address() => return Err(NodeError::Behind),
+                    None => {
+                        forward.final_lag = Some(self.failed_final_read(&NodeError::Behind));
+                    }
+                }
+                return Ok(Vec::new());
+            }
+            // A node that is queried by address may have taken a part of the answers into account.
+            Err(error) if !self.node.is_queried_by_address() => {
+                forward.disputed = Some(self.failed_final_read(&error));
                 return Ok(Vec::new());
             }
             blocks => blocks?,
@@ -50,10 +72,25 @@ impl StepBuilder<'_> {
             return Ok(Vec::new());
         }
         let found = self.observations_in(&blocks);
-        forward.missing = self.missing_payments(&known.open, &blocks, &found)?;
+        let from = complete.height.saturating_add(1);
+        forward.missing = match self.missing_payments(&known.open, (from, &blocks), &found) {
+            Ok(missing) => missing,
+            Err(error) => {
+                let why = self.failed_final_read(&error);
+                match error {
+                    NodeError::Behind => forward.final_lag = Some(why),
+                    _ => forward.disputed = Some(why),
+                }
+                return Ok(Vec::new());
+            }
+        };
         // The observations in final blocks come last, so they override the observations made at the head.
         forward.found.extend(found);
-        forward.dropped_before = Some(reached.time);
+        // A node that is queried by address is asked again for its missing payments, and other nodes may have them.
+        forward.dropped_before = Some(match self.node.is_queried_by_address() {
+            true => reached.time.min(self.manner.now.plus_ms(FORGOTTEN_MS_MAX.saturating_neg())),
+            false => reached.time,
+        });
         forward.complete = Some(reached.block);
         Ok(self.blocks_to_keep(&blocks))
     }
@@ -84,11 +121,21 @@ impl StepBuilder<'_> {
         Ok((ours.hash != block.hash).then(|| (ours, block.hash.clone())))
     }
 
+    /// Returns the message for final blocks that the node did not give.
+    fn failed_final_read(&self, error: &NodeError) -> String {
+        let problem = self.node.final_problem();
+        unread_final_message(&problem.map_or_else(|| error.to_string(), ToString::to_string))
+    }
+
     /// Returns the message for a final block that is not on the branch that was read.
     fn dispute_message(&self, ours: &Block, other: &str, when: &str) -> String {
         let (chain, Block { height, hash }) = (self.chain(), ours);
+        let told = match other == NO_BLOCK {
+            true => format!("no longer has block {height}"),
+            false => format!("tells of block {height} as {other}"),
+        };
         format!(
-            "its node tells of block {height} as {other}, and {hash} {when}: what is final is not read again until the node \
+            "its node {told}, and {hash} {when}: what is final is not read again until the node \
              agrees with that. Where several nodes answer at its url, name one of them; where what was read is wrong, \
              `coffer rescan {chain} --from {height}`"
         )
@@ -108,7 +155,10 @@ impl StepBuilder<'_> {
         let top = match (restarts, self.chain().has_outputs()) {
             (false, _) => cursor.block.height,
             (true, true) => head.block.height,
-            (true, false) => head.finalized.unwrap_or(head.block.height),
+            (true, false) => match self.node.final_problem() {
+                Some(problem) => return Err(problem.to_error()),
+                None => head.finalized.unwrap_or(head.block.height),
+            },
         };
         let Some(behind) = self.block_before_next_range(rescan)? else {
             return Ok((Vec::new(), restart_rescan(rescan, restarts)));
@@ -120,6 +170,7 @@ impl StepBuilder<'_> {
         let complete = complete.filter(|height| *height > behind.height);
         let most = most.min(complete.unwrap_or(top));
         let watched = SecondReadTargets(self.watched);
+        let from = behind.height.saturating_add(1);
         let blocks = self.read_blocks(&behind, top.min(most), &watched)?;
         let to = match blocks.last() {
             Some(read) => block_position(read),
@@ -127,7 +178,7 @@ impl StepBuilder<'_> {
             None => ChainPosition { block: behind, time: head.time },
         };
         let found = self.observations_in(&blocks);
-        let missing = self.missing_payments(&rescan.known, &blocks, &found)?;
+        let missing = self.missing_payments(&rescan.known, (from, &blocks), &found)?;
         let mut keep = self.blocks_to_keep(&blocks);
         if !restarts {
             // A reorg can no longer remove blocks below the oldest stored one.
@@ -142,6 +193,7 @@ impl StepBuilder<'_> {
             found,
             missing,
             conflicts: self.find_conflicts(&[&spenders_in(&blocks)]),
+            set_aside: self.node.set_aside(),
         };
         Ok((keep, ChainStepOutcome::Rescanned(Box::new(rescanned))))
     }
@@ -163,21 +215,25 @@ impl StepBuilder<'_> {
             || position >= CONTRACTS_FROM && self.node.has_traces() == Some(false)
     }
 
-    /// Returns the known payments in these blocks that were not found in the second read.
+    /// Returns the known payments that were not found in the second read of the blocks from height `from` to the last of
+    /// `blocks`, which may omit blocks without payments.
     fn missing_payments(
         &mut self,
         known: &[OpenObservation],
-        blocks: &[BlockRead],
+        (from, blocks): (u32, &[BlockRead]),
         found: &[Observation],
     ) -> Result<Vec<(String, u32)>, NodeError> {
-        let first = blocks.first().map_or(u32::MAX, |read| read.block.height);
         let last = blocks.last().map_or(0, |read| read.block.height);
         let there: HashSet<(&str, u32)> =
             found.iter().map(|seen| (seen.txid.as_str(), seen.position)).collect();
+        let is_whole = self.reads_whole_blocks();
+        // A transaction that cannot be read is neither found nor missing, unless it is in the mempool only.
+        let aside = if is_whole { Vec::new() } else { self.node.set_aside() };
+        let is_aside = |txid: &str| aside.iter().any(|one| one.id == txid);
         let mut missing = Vec::new();
         for open in known {
             let Some(block) = &open.block else { continue };
-            let is_read = (first..=last).contains(&block.height);
+            let is_read = (from..=last).contains(&block.height) && !is_aside(&open.txid);
             if !is_read || there.contains(&(open.txid.as_str(), open.position)) {
                 continue;
             }
@@ -187,7 +243,6 @@ impl StepBuilder<'_> {
             }
             // Blocks of UTXO chains are read as a whole. On account chains, a list of transfers may lack entries
             // without an error.
-            let is_whole = self.chain().has_outputs() && !self.node.is_queried_by_address();
             if !is_whole && self.node.block_of_transaction(&open.txid)?.is_some() {
                 // Nodes that are queried by address report only the addresses of the current poll.
                 if self.is_never_reported(open.position) || self.node.is_queried_by_address() {
@@ -201,6 +256,15 @@ impl StepBuilder<'_> {
         }
         Ok(missing)
     }
+}
+
+/// Returns the message for a node that gives new blocks and no final ones. `told` is the end of a sentence that begins
+/// with "its node".
+fn unread_final_message(told: &str) -> String {
+    format!(
+        "its node {told}: no final block is read. Payments are seen, and those that wait for a final block are not \
+         confirmed. Repair that node, or name a second url of another node with --node: the chain goes on by itself"
+    )
 }
 
 /// Returns `true` if a read of blocks looks for this address, or if the node is queried by address.
@@ -224,5 +288,6 @@ fn restart_rescan(rescan: &Rescan, restarts: bool) -> ChainStepOutcome {
         found: Vec::new(),
         missing: Vec::new(),
         conflicts: Vec::new(),
+        set_aside: Vec::new(),
     }))
 }

@@ -232,10 +232,18 @@ fn stuck_node_on_abandoned_branch_does_not_stop_chain() {
     );
     std::mem::swap(&mut scene.node, &mut still);
     assert_eq!(scene.step_forward().to.block.height, 28);
-    // A node that has a longer chain, but none of the stored blocks, stops the chain.
+    // A node that has a longer chain, but none of the stored blocks, is not believed.
     scene.remove_blocks(15);
     scene.mine(16);
-    assert!(matches!(scene.step().outcome, ChainStepOutcome::Stopped(_)));
+    let told = "it has another block at 20, which was final";
+    assert!(matches!(scene.try_step(), Err(NodeError::Lied(why)) if why.starts_with(told)));
+    // An operator may order to read the final blocks again.
+    scene.known.rescan = Some(Rescan { from: 18, next: 18, last_hash: None, known: Vec::new() });
+    let ChainStepOutcome::Rescanned(read) = scene.step().outcome else {
+        panic!("it is no rescan");
+    };
+    let branch = scene.memory.lock().unwrap().active.clone();
+    assert_eq!(read.to.unwrap().block, branch[20].block);
 }
 
 #[test]
@@ -254,6 +262,14 @@ fn reorg_below_the_first_block_rolls_back() {
     assert!(matches!(scene.step().outcome, ChainStepOutcome::Stopped(_)));
     scene.known.stopped = Some("deep".to_owned());
     assert!(matches!(scene.try_step(), Ok(FollowOutcome::Stopped(_))));
+    // The chain goes on once the node has the block of the cursor again.
+    let block = scene.memory.lock().unwrap().tip().block.clone();
+    scene.known.cursor = Some(ChainPosition { block: block.clone(), time: NOW });
+    let step = scene.step();
+    assert!(
+        matches!(&step.outcome, ChainStepOutcome::RolledBackTo(fork) if *fork == block),
+        "{step:?}"
+    );
 }
 
 #[test]

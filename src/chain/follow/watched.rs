@@ -188,6 +188,10 @@ impl WatchTargets for StepTargets<'_> {
         self.with_addresses(all)
     }
 
+    fn reads_new_blocks(&self) -> bool {
+        true
+    }
+
     fn polled_addresses(&self) -> &[PolledAddress] {
         self.named
     }

@@ -4,8 +4,10 @@ use super::super::NodeError;
 use super::Rpc;
 use super::failure::{request_error, response_error, wrong_node_error};
 use super::limits::BUFFER_BYTES;
+use super::watch::RequestWatch;
 use serde::de::DeserializeSeed;
 use std::io::{BufReader, Read};
+use std::time::Duration;
 
 /// Largest number of bytes read from a response with an error status.
 const REFUSAL_BYTES_MAX: u64 = 64 * 1024;
@@ -28,10 +30,24 @@ impl Rpc {
         body: &[u8],
         seed: S,
     ) -> Result<HttpResponse<S::Value>, NodeError> {
+        self.send_request_within(self.limits.timeout_ms, path, body, seed)
+    }
+
+    /// Like [`Rpc::send_request`], with this time limit in milliseconds.
+    pub(super) fn send_request_within<'de, S: DeserializeSeed<'de>>(
+        &self,
+        timeout_ms: u64,
+        path: &str,
+        body: &[u8],
+        seed: S,
+    ) -> Result<HttpResponse<S::Value>, NodeError> {
         let endpoint = self.endpoint().ok_or_else(|| wrong_node_error("it has no url"))?;
         let mut request = self
             .agent
             .post(endpoint.url_with_path(path).as_ref())
+            .config()
+            .timeout_global(Some(Duration::from_millis(timeout_ms)))
+            .build()
             .header("content-type", "application/json");
         if let Some(login) = endpoint.authorization() {
             request = request.header("authorization", login);
@@ -39,6 +55,8 @@ impl Rpc {
         for (name, value) in &self.headers {
             request = request.header(name, value);
         }
+        // The request ends after the last byte of the response.
+        let _open = self.watch.as_ref().map(RequestWatch::begin);
         let response = request.send(body).map_err(|error| request_error(&error))?;
         let status = response.status().as_u16();
         let is_ok = (200..=299).contains(&status);
@@ -76,7 +94,9 @@ fn login_error(status: u16, body: &mut impl Read) -> NodeError {
     if LIMIT_WORDS.iter().any(|words| text.contains(words)) {
         return rate_limit_error(status);
     }
-    wrong_node_error(&format!("it refuses the login (status {status})"))
+    wrong_node_error(&format!(
+        "it refuses the login (status {status}): correct the login in its url, or send its API key with --node-header"
+    ))
 }
 
 fn rate_limit_error(status: u16) -> NodeError {

@@ -23,9 +23,24 @@ impl Rpc {
         path: &str,
         body: &impl Serialize,
     ) -> Result<T, NodeError> {
+        self.post_within(path, body, self.limits.timeout_ms)
+    }
+
+    /// Like [`Rpc::post`], with this time limit in milliseconds if it is shorter than that of any request.
+    ///
+    /// # Errors
+    /// [`NodeError`], as [`Rpc::post`].
+    pub fn post_within<T: DeserializeOwned + ErrorBody>(
+        &mut self,
+        path: &str,
+        body: &impl Serialize,
+        timeout_ms: u64,
+    ) -> Result<T, NodeError> {
         self.reserve_ids(1);
         let body = serialize_body(body)?;
-        let answer = self.send_request(path, &body, PhantomData::<ResultText>);
+        let timeout_ms = timeout_ms.min(self.limits.timeout_ms);
+        let seed = PhantomData::<ResultText>;
+        let answer = self.send_request_within(timeout_ms, path, &body, seed);
         let answer = answer.and_then(|exchanged| {
             let status = exchanged.status;
             let failed = || NodeError::Unreachable(format!("it answered with status {status}"));

@@ -104,6 +104,9 @@ fn ask_node(node: &mut dyn Node, chain: Chain, test_networks: bool) -> Result<No
         ));
     }
     let height = node.head().map_err(told)?.block.height;
+    if let Some(problem) = node.final_problem() {
+        return Err(told(problem.error.clone()));
+    }
     Ok(NodeTrial { network, height })
 }
 

@@ -127,6 +127,11 @@ impl TransactionCredits {
         Ok(TransactionCredits { slot: answer.slot, is_done, senders, credits })
     }
 
+    /// Returns the accounts whose balances increased.
+    pub(super) fn credited_accounts(&self) -> Vec<String> {
+        self.credits.iter().map(|credit| credit.account.clone()).collect()
+    }
+
     /// Returns the payments to these accounts, by position. A payment is omitted if the owner of the account signed
     /// the transaction.
     pub(super) fn received_payments(

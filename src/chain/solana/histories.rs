@@ -28,6 +28,10 @@ const AGAIN_MS: i64 = 6 * HOUR_MS;
 /// Depth to which the history of an account that is polled daily is read, in slots below the final slot. These slots
 /// cover more than two days.
 const DAILY: u32 = 500_000;
+/// Number of reads in a row after which the empty history of an account that changed is reported.
+const EMPTY_MISSES: u8 = 3;
+/// Largest expected distance of a transaction above the newest slot, in slots. A step may take minutes.
+const FUTURE_MAX: u32 = 5_000;
 /// Largest number of extra reads of a history. A history is read again if its account changed, but the read found no
 /// new transaction.
 const MISSES_MAX: u8 = 10;
@@ -43,6 +47,8 @@ struct AccountHistory {
     listed_at: Time,
     /// State of the account at the last poll.
     state: Option<AccountState>,
+    /// `true` if the account changed, and its history was not read since. The account may have changed back.
+    has_changed: bool,
     misses: u8,
 }
 
@@ -69,7 +75,14 @@ impl ReadReason {
 
 impl AccountHistory {
     fn new(low: u32, now: Time) -> AccountHistory {
-        AccountHistory { low, listed_to: None, listed_at: now, state: None, misses: 0 }
+        AccountHistory {
+            low,
+            listed_to: None,
+            listed_at: now,
+            state: None,
+            has_changed: false,
+            misses: 0,
+        }
     }
 
     fn read_reason(
@@ -81,7 +94,7 @@ impl AccountHistory {
     ) -> ReadReason {
         if self.listed_to.is_none() || look.from.is_some_and(|from| from < self.low) {
             ReadReason::New
-        } else if self.state.as_ref().is_some_and(|before| before != state) {
+        } else if self.has_changed || self.state.as_ref().is_some_and(|before| before != state) {
             ReadReason::Changed
         } else if look.open.contains(account) {
             ReadReason::Open
@@ -97,6 +110,7 @@ impl AccountHistory {
         self.listed_to = self.listed_to.max(Some(to));
         self.listed_at = now;
         self.state = Some(state.clone());
+        self.has_changed = false;
         self.misses = 0;
     }
 
@@ -141,6 +155,8 @@ struct HistoryOutcome {
     has_any: bool,
     /// `true` if the read found a new transaction.
     has_new_transaction: bool,
+    /// `true` if the node lists no transaction at all.
+    is_empty: bool,
 }
 
 impl AccountHistories {
@@ -214,6 +230,7 @@ impl Solana {
                 history.state = Some(state.clone());
                 continue;
             }
+            history.has_changed |= due == ReadReason::Changed;
             let low = look.from.map_or(history.low, |from| from.min(history.low));
             if due.may_skip_missing_account() && state.is_none() && own_has_any == Some(false) {
                 // The account does not exist. Its owner has no transaction, so no transaction can have closed the
@@ -237,10 +254,20 @@ impl Solana {
             if account.asset.is_none() {
                 own_has_any = Some(listed.has_any);
             }
-            if due == ReadReason::Changed
-                && !listed.has_new_transaction
-                && history.misses < MISSES_MAX
-            {
+            // Nodes without old blocks list nothing of an old account, so only the first empty lists are doubted.
+            let is_first = due == ReadReason::New && history.misses < EMPTY_MISSES;
+            if is_first && listed.is_empty && state.is_some() {
+                history.misses = history.misses.saturating_add(1);
+                histories.pending = histories.pending.saturating_add(1);
+                continue;
+            }
+            // An account changes only by a transaction.
+            let was_aside = self.aside.has_address(name);
+            let hides = listed.is_empty && (due == ReadReason::Changed || was_aside);
+            let is_aside = hides && (was_aside || history.misses >= EMPTY_MISSES);
+            self.aside.mark_address(name, is_aside);
+            let is_miss = due == ReadReason::Changed && !listed.has_new_transaction;
+            if hides || is_miss && history.misses < MISSES_MAX {
                 // The node may lag and not have the transaction yet, so the history is read again.
                 history.misses = history.misses.saturating_add(1);
                 continue;
@@ -284,7 +311,8 @@ impl Solana {
         low: u32,
         look: &PollScope<'_>,
     ) -> Result<HistoryOutcome, NodeError> {
-        let mut listed = HistoryOutcome { has_any: false, has_new_transaction: false };
+        let mut listed =
+            HistoryOutcome { has_any: false, has_new_transaction: false, is_empty: true };
         let mut before: Option<String> = None;
         for _ in 0..PAGES_MAX {
             let mut config = json!({
@@ -296,9 +324,13 @@ impl Solana {
             let params = json!([account, config]);
             let page: Vec<SignatureInfo> =
                 self.call_required("getSignaturesForAddress", &params)?;
-            if page.len() > PAGE || page.iter().any(|one| !is_solana_txid(&one.signature)) {
+            let highest = self.head_slot.max(look.to).saturating_add(FUTURE_MAX);
+            let is_entry =
+                |one: &SignatureInfo| is_solana_txid(&one.signature) && one.slot <= highest;
+            if page.len() > PAGE || !page.iter().all(is_entry) {
                 return Err(invalid_answer("it answers with a history that is none"));
             }
+            listed.is_empty &= page.is_empty();
             let lowest = page.iter().map(|one| one.slot).min();
             for one in page.iter().filter(|one| one.slot >= low) {
                 listed.has_any = true;

@@ -13,18 +13,21 @@ mod credits;
 mod histories;
 mod identity;
 mod reading;
+mod set_aside;
 mod slots;
 mod step;
+mod transactions;
 
 use super::rpc::{CallFailure, MethodError, Rpc, invalid_answer};
 use super::tokens::Tokens;
 use super::{
-    BlockRead, FoundTransaction, Head, LookupResult, MempoolRead, Node, NodeError,
+    BlockRead, FinalProblem, FoundTransaction, Head, LookupResult, MempoolRead, Node, NodeError,
     TransactionOutcome, WatchTargets,
 };
 use crate::domain::asset::{ASSETS, Asset, AssetKind, Chain};
 use crate::domain::following::ChainState;
 use crate::domain::observation::{Block, InputSource};
+use crate::domain::set_aside::SetAside;
 use crate::domain::time::Time;
 use answers::Commitment;
 use credits::TransactionCredits;
@@ -33,9 +36,11 @@ use identity::SolanaIdentity;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
-use slots::SlotHeader;
+use set_aside::AsideList;
+use slots::{MARGIN, SlotHeader};
 use std::collections::HashMap;
 use step::StepContext;
+use transactions::AcceptedVersions;
 
 /// Smallest advance of the final height while no payment or transfer waits for finality, in slots: about 4 minutes.
 const FINAL_STEP: u32 = 600;
@@ -46,6 +51,9 @@ const SENT_STEP: u32 = 20;
 const RETURNED_MAX: usize = 200_000;
 /// Error code of a node that has not reached the requested slot.
 const MIN_CONTEXT_SLOT: i64 = -32016;
+/// Largest number of cached transaction results.
+const KEPT_MAX: usize = 2_000;
+
 /// A client of a Solana node.
 pub struct Solana {
     rpc: Rpc,
@@ -62,6 +70,8 @@ pub struct Solana {
     finalized_seen: u32,
     /// Highest final slot in the results of [`Node::head`].
     finalized: Option<u32>,
+    /// Why the node gave no final slot with its newest block.
+    final_problem: Option<FinalProblem>,
     /// Current number of accounts in one request.
     accounts_per_request: usize,
     /// Addresses of the token accounts of each watched address.
@@ -80,6 +90,9 @@ pub struct Solana {
     returned: HashMap<String, u32>,
     /// Transactions that the current step has returned.
     pending_returned: Vec<SlotSignature>,
+    /// What the node does not give.
+    aside: AsideList,
+    versions: AcceptedVersions,
     step: StepContext,
 }
 
@@ -98,6 +111,7 @@ impl Solana {
             head_time: Time(0),
             finalized_seen: 0,
             finalized: None,
+            final_problem: None,
             accounts_per_request: accounts::ACCOUNTS_PER_REQUEST,
             derived: HashMap::new(),
             head: AccountHistories::default(),
@@ -107,6 +121,8 @@ impl Solana {
             carried: HashMap::new(),
             returned: HashMap::new(),
             pending_returned: Vec::new(),
+            aside: AsideList::default(),
+            versions: AcceptedVersions::default(),
             step: StepContext::default(),
         })
     }
@@ -141,14 +157,28 @@ impl Solana {
         self.headers.clear();
         let of = |commitment| json!([{ "commitment": commitment }]);
         let slot: u32 = self.call_required("getSlot", &of(Commitment::Confirmed))?;
-        let header = self.required_header(slot, Commitment::Confirmed)?;
-        let finalized: u32 = self.call_required("getSlot", &of(Commitment::Finalized))?;
-        // Two nodes behind one url may answer. A slot that is final on one of them will soon be final on both.
-        self.finalized_seen = self.finalized_seen.max(finalized);
-        let finalized = self.finalized_seen.min(slot);
-        if self.is_final_advance_due(finalized) {
-            self.finalized = Some(finalized);
+        let header = self.newest_header(slot)?;
+        let last: Result<u32, NodeError> =
+            self.call_required("getSlot", &of(Commitment::Finalized));
+        if let Err(NodeError::Behind) = last {
+            return Err(NodeError::Behind);
         }
+        self.final_problem = last.as_ref().err().map(|error| FinalProblem {
+            asked: format!("getSlot finalized at {}", self.rpc.label()),
+            error: error.clone(),
+        });
+        if let Ok(finalized) = last {
+            if finalized > slot.saturating_add(MARGIN) {
+                return Err(invalid_answer("its final slot is above its newest one"));
+            }
+            // Two nodes behind one url may answer. A slot that is final on one of them will soon be final on both.
+            self.finalized_seen = self.finalized_seen.max(finalized.min(slot));
+            let finalized = self.finalized_seen.min(header.block.height);
+            if self.is_final_advance_due(finalized) {
+                self.finalized = Some(finalized);
+            }
+        }
+        let slot = header.block.height;
         self.head_slot = slot;
         self.head_time = header.time;
         Ok(Head {
@@ -168,8 +198,11 @@ impl Solana {
         };
         let step = if self.step.has_sent { SENT_STEP } else { FINAL_STEP };
         let complete = self.step.complete.unwrap_or(before);
+        // The block of the earlier final slot may be missing.
+        let is_unread = complete < before;
         finalized >= before.saturating_add(step)
-            || finalized > before && self.step.has_nonfinal_transaction(complete, finalized)
+            || finalized > before
+                && (is_unread || self.step.has_nonfinal_transaction(complete, finalized))
     }
 
     /// Counts a failure if the outcome is [`NodeError::Lied`]. For this outcome and for [`NodeError::Behind`], clears
@@ -223,6 +256,10 @@ impl Node for Solana {
 
     fn begin_step(&mut self, known: &ChainState) {
         self.step = StepContext::new(known);
+        self.aside.begin_step(known);
+        for signature in self.aside.forgotten_transactions() {
+            self.returned.remove(signature);
+        }
         self.headers.clear();
         self.pending_returned.clear();
         self.histories_left = HISTORIES_MAX;
@@ -312,6 +349,14 @@ impl Node for Solana {
     fn block_time_at(&mut self, height: u32) -> Result<Option<Time>, NodeError> {
         let time = self.verify_identity().and_then(|_| self.time_of_slot(height));
         self.distrust_if_invalid(time)
+    }
+
+    fn final_problem(&self) -> Option<&FinalProblem> {
+        self.final_problem.as_ref()
+    }
+
+    fn set_aside(&self) -> Vec<SetAside> {
+        self.aside.to_list()
     }
 
     fn request_count(&self) -> u64 {

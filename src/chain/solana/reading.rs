@@ -2,23 +2,20 @@
 
 use super::Solana;
 use super::accounts::{PolledAccount, PolledAccounts};
-use super::answers::{Commitment, TransactionJson};
-use super::credits::{ListedCoins, TransactionCredits};
-use super::histories::{AccountHistories, PollScope, SlotSignature};
-use super::slots::SlotHeader;
+use super::answers::Commitment;
+use super::credits::TransactionCredits;
+use super::histories::{AccountHistories, ListedTransaction, PollScope, SlotSignature};
+use super::slots::{SlotHeader, SlotState};
+use super::transactions::ListedRead;
 use crate::chain::{BlockRead, NodeError, ReceivedOutput, WatchTargets};
-use crate::domain::address::is_solana_txid;
 use crate::domain::observation::Block;
 use crate::domain::time::HOUR_MS;
-use serde_json::json;
 use std::collections::{BTreeMap, HashSet};
 
 /// Number of transactions after which a range ends. The last slot of the range is always read in full.
 const TRANSACTIONS_MAX: usize = 100;
 /// Largest number of transactions in one result of [`Node::late_payments`](crate::chain::Node::late_payments).
 const LATE_MAX: usize = 50;
-/// Largest number of cached transaction results.
-const KEPT_MAX: usize = 2_000;
 /// Milliseconds by which the block time of a payment may be before the assignment of its address. The clock of the
 /// chain may differ from the clock of this machine.
 const SINCE_MARGIN_MS: i64 = HOUR_MS;
@@ -63,6 +60,10 @@ impl Solana {
         }
         let accounts = self.polled_accounts(watched)?;
         let pass = self.range_purpose(from, to);
+        if let Some(problem) = self.final_problem.as_ref().filter(|_| pass != RangePurpose::Head) {
+            // Without a final slot, it is not known how these slots have to be read.
+            return Err(problem.to_error());
+        }
         let commitment = match pass {
             RangePurpose::Head | RangePurpose::RescanAtHead => Commitment::Confirmed,
             RangePurpose::Final | RangePurpose::Rescan => Commitment::Finalized,
@@ -163,6 +164,9 @@ impl Solana {
         }
         let mut entries = self.finals.transactions_between(from, to);
         entries.extend(known.into_iter().chain(open));
+        if pass == RangePurpose::Rescan {
+            entries.extend(self.aside.due_between(from, to));
+        }
         entries.sort_unstable();
         entries.dedup();
         Ok(entries)
@@ -193,7 +197,9 @@ impl Solana {
             if entries.len() >= LATE_MAX {
                 break;
             }
-            if self.was_returned(&key) {
+            // Transactions that are set aside follow below.
+            let is_aside = self.aside.has_transaction(&key.1) && !self.aside.is_forgotten(&key.1);
+            if self.was_returned(&key) || is_aside {
                 continue;
             }
             match may_pay_assigned_address(&self.head, &key, &accounts) {
@@ -203,9 +209,47 @@ impl Solana {
             }
         }
         let range = (0, to.height);
-        let (blocks, told) =
+        let (mut blocks, told) =
             self.read_payment_blocks(&entries, range, Commitment::Confirmed, &accounts)?;
         self.pending_returned.extend(told);
+        blocks.extend(self.read_set_aside(to.height, &accounts)?);
+        Ok(blocks)
+    }
+
+    /// Asks again for transactions that are set aside. Those up to the last final slot count only once they are final,
+    /// because these slots are not read again.
+    fn read_set_aside(
+        &mut self,
+        to: u32,
+        accounts: &PolledAccounts,
+    ) -> Result<Vec<BlockRead>, NodeError> {
+        let complete = self.step.complete.unwrap_or(0);
+        let mut blocks = Vec::new();
+        for (range, commitment) in [
+            ((0, complete.min(to)), Commitment::Finalized),
+            ((complete.saturating_add(1), to), Commitment::Confirmed),
+        ] {
+            let entries = self.aside.due_between(range.0, range.1);
+            let (read, told) = self.read_payment_blocks(&entries, (0, to), commitment, accounts)?;
+            blocks.extend(read);
+            for (slot, signature) in told {
+                let key = (signature, commitment);
+                let paid = self.carried.get(&key).map(TransactionCredits::credited_accounts);
+                let Some(paid) = paid else {
+                    // The cache was cleared in this step, so it is not known whom the transaction pays.
+                    let reason = "was asked for too many transactions in one step".to_owned();
+                    self.aside.add_transaction(slot, &key.0, reason);
+                    continue;
+                };
+                if paid.is_empty() || paid.iter().any(|account| accounts.get(account).is_some()) {
+                    self.pending_returned.push((slot, key.0));
+                } else {
+                    // The addresses that it pays are polled in a later step.
+                    let named = ListedTransaction { time: None, accounts: paid };
+                    self.head.found.entry((slot, key.0)).or_insert(named);
+                }
+            }
+        }
         Ok(blocks)
     }
 
@@ -216,7 +260,7 @@ impl Solana {
     }
 
     /// Returns the blocks of a range, with the payments of these transactions. Also returns the slots of the
-    /// transactions.
+    /// transactions that were read. Sets aside the others.
     fn read_payment_blocks(
         &mut self,
         entries: &[SlotSignature],
@@ -227,94 +271,54 @@ impl Solana {
         let mut received: BTreeMap<u32, Vec<ReceivedOutput>> = BTreeMap::new();
         let (mut told, mut seen) = (Vec::new(), HashSet::new());
         for (slot, signature) in entries {
-            if !seen.insert(signature) {
+            if !seen.insert(signature) || self.aside.is_waiting(signature) {
                 continue;
             }
-            let mut carried = self.transaction_result(signature, commitment)?;
-            if carried.as_ref().is_some_and(|carried| carried.slot != *slot) {
-                self.carried.remove(&(signature.clone(), commitment));
-                carried = self.transaction_result(signature, commitment)?;
-            }
-            let Some(carried) = carried else {
-                self.drop_missing_transaction(*slot, signature, commitment)?;
-                continue;
+            let entry = (*slot, signature.as_str());
+            let (is, of_it) = match self.read_listed_transaction(entry, commitment, accounts)? {
+                ListedRead::Payments(is, of_it) => (is, of_it),
+                ListedRead::SetAside(reason) => {
+                    self.aside.add_transaction(*slot, signature, reason);
+                    continue;
+                }
+                ListedRead::Gone => {
+                    self.aside.remove_transaction(signature);
+                    continue;
+                }
             };
-            let is = carried.slot;
             if is != *slot {
                 self.change_transaction_slot(*slot, signature, is);
             }
-            if (from..=to).contains(&is) {
-                let of_it = carried.received_payments(signature, accounts)?;
-                received.entry(is).or_default().extend(of_it);
-                told.push((is, signature.clone()));
+            if !(from..=to).contains(&is) {
+                // The transaction is read with its own slot.
+                continue;
             }
+            if of_it.is_empty() {
+                self.aside.remove_transaction(signature);
+            } else {
+                received.entry(is).or_default().extend(of_it);
+            }
+            told.push((is, signature.clone()));
         }
-        received.retain(|_, received| !received.is_empty());
         let mut blocks = Vec::with_capacity(received.len());
         for (slot, received) in received {
-            blocks.push(to_block_read(self.required_header(slot, commitment)?, received));
+            let header = self.slot_state(slot, commitment)?;
+            let SlotState::Block(header) = header else {
+                for one in &received {
+                    let reason = format!("does not have its block {slot}");
+                    self.aside.add_transaction(slot, &one.txid, reason);
+                }
+                told.retain(|(is, signature)| {
+                    *is != slot || !received.iter().any(|one| one.txid == *signature)
+                });
+                continue;
+            };
+            for one in &received {
+                self.aside.remove_transaction(&one.txid);
+            }
+            blocks.push(to_block_read(header, received));
         }
         Ok((blocks, told))
-    }
-
-    /// Changes the slot of a transaction from `from` to `to` in the histories.
-    fn change_transaction_slot(&mut self, from: u32, signature: &str, to: u32) {
-        for histories in [&mut self.head, &mut self.finals] {
-            if let Some(named) = histories.found.remove(&(from, signature.to_owned())) {
-                histories.found.insert((to, signature.to_owned()), named);
-            }
-        }
-    }
-
-    /// Removes a transaction that is in no block of the node. At the head, always returns an error.
-    fn drop_missing_transaction(
-        &mut self,
-        slot: u32,
-        signature: &str,
-        commitment: Commitment,
-    ) -> Result<(), NodeError> {
-        let is_final = commitment == Commitment::Finalized;
-        if is_final && self.transaction_result(signature, Commitment::Confirmed)?.is_some() {
-            return Err(NodeError::Behind);
-        }
-        for histories in [&mut self.head, &mut self.finals] {
-            histories.invalidate_transaction((slot, signature.to_owned()));
-        }
-        if is_final {
-            return Ok(());
-        }
-        let text = format!("it tells of {signature} and does not have it");
-        Err(NodeError::Unreachable(text))
-    }
-
-    /// Returns the result of a transaction; `None` if the transaction is not in a block of the chain.
-    pub(super) fn transaction_result(
-        &mut self,
-        signature: &str,
-        commitment: Commitment,
-    ) -> Result<Option<TransactionCredits>, NodeError> {
-        if !is_solana_txid(signature) {
-            return Ok(None);
-        }
-        let key = (signature.to_owned(), commitment);
-        if let Some(kept) = self.carried.get(&key) {
-            return Ok(Some(kept.clone()));
-        }
-        let params = json!([signature, {
-            "commitment": commitment, "encoding": "json", "maxSupportedTransactionVersion": 0,
-        }]);
-        let answer: Option<TransactionJson> = self.call_required("getTransaction", &params)?;
-        let Some(answer) = answer else {
-            return Ok(None);
-        };
-        let mints = self.verify_identity()?.mints;
-        let coins = ListedCoins { native: self.native, mints: &mints };
-        let carried = TransactionCredits::parse(&answer, signature, &coins)?;
-        if self.carried.len() >= KEPT_MAX {
-            self.carried.clear();
-        }
-        self.carried.insert(key, carried.clone());
-        Ok(Some(carried))
     }
 }
 

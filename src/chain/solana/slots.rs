@@ -6,18 +6,18 @@ use super::answers::{BlockHeaderJson, Commitment};
 use super::{Solana, invalid_answer, unexpected_error};
 use crate::chain::NodeError;
 use crate::chain::rpc::MethodError;
-use crate::domain::observation::Block;
+use crate::domain::observation::{Block, NO_BLOCK};
 use crate::domain::time::Time;
 use serde_json::json;
 
-/// Placeholder for the hash of a slot without a block.
-const SKIPPED: &str = "skipped";
 /// Placeholder for the hash of a block that the node has deleted because of its age.
 const TOO_OLD: &str = "not kept";
 /// Largest expected difference between the heads of two nodes behind one url, in slots.
 pub(super) const MARGIN: u32 = 150;
 /// Number of slots in the first search for the newest block.
 const SEARCH: u32 = 64;
+/// Number of listed blocks that are tried if the node does not give the newest of them.
+const LISTED_TRIES: usize = 8;
 /// Largest number of slots searched for the next block. No outage so far has left more slots empty.
 const NEXT_MAX: u32 = 5_000;
 /// Earliest time of a block, in Unix seconds: the main network started on 16 March 2020.
@@ -31,7 +31,12 @@ const SLOT_SKIPPED: i64 = -32007;
 const LONG_TERM_SKIPPED: i64 = -32009;
 const NOT_YET: i64 = -32014;
 /// Error code for an invalid parameter.
-const INVALID_PARAMS: i64 = -32602;
+pub(super) const INVALID_PARAMS: i64 = -32602;
+/// Values of `maxSupportedTransactionVersion` in `getBlock`, the preferred one first. The answer contains no
+/// transaction, so the highest number is safe.
+const BLOCK_VERSIONS: &[u8] = &[255, 1, 0];
+/// Distances of the slots below the newest one that are tried if the node does not give the newest block.
+const HEAD_DISTANCES: [u32; 8] = [0, 0, 1, 2, 4, 8, 16, 32];
 
 /// A block header.
 #[derive(Clone, Debug)]
@@ -64,12 +69,14 @@ impl Solana {
         if let Some(known) = self.headers.get(&(slot, commitment)) {
             return Ok(SlotState::Block(known.clone()));
         }
-        let params = json!([slot, {
-            "commitment": commitment, "encoding": "json", "transactionDetails": "none", "rewards": false,
-            "maxSupportedTransactionVersion": 0,
-        }]);
+        let params = |version: u8| {
+            json!([slot, {
+                "commitment": commitment, "encoding": "json", "transactionDetails": "none", "rewards": false,
+                "maxSupportedTransactionVersion": version,
+            }])
+        };
         let answer: Result<Option<BlockHeaderJson>, MethodError> =
-            self.call("getBlock", &params)?;
+            self.call_with_version("getBlock", BLOCK_VERSIONS, params)?;
         let answer = match answer {
             Ok(Some(answer)) => answer,
             Ok(None) => return Ok(SlotState::Missing),
@@ -81,7 +88,7 @@ impl Solana {
                     INVALID_PARAMS if error.message.contains("before the first") => {
                         Ok(SlotState::TooOld)
                     }
-                    _ => Err(unexpected_error("getBlock", &error)),
+                    _ => Err(unexpected_error(&format!("getBlock of slot {slot}"), &error)),
                 };
             }
         };
@@ -135,16 +142,37 @@ impl Solana {
         }
     }
 
+    /// Returns the header of the newest block that the node gives, at `slot` or a few slots below. Some nodes always
+    /// give blocks some slots later than they report them.
+    pub(super) fn newest_header(&mut self, slot: u32) -> Result<SlotHeader, NodeError> {
+        // The head never goes back below a block that was read.
+        let lowest = self.step.cursor.filter(|cursor| *cursor <= slot).unwrap_or(0);
+        let mut tried = None;
+        for distance in HEAD_DISTANCES {
+            let candidate = slot.saturating_sub(distance).max(lowest);
+            if distance > 0 && tried == Some(candidate) {
+                break;
+            }
+            tried = Some(candidate);
+            match self.slot_state(candidate, Commitment::Confirmed)? {
+                SlotState::Block(header) => return Ok(header),
+                SlotState::Skipped | SlotState::Missing => {}
+                SlotState::TooOld => return Err(pruned_slot_error(candidate)),
+            }
+        }
+        Err(NodeError::Behind)
+    }
+
     /// Implements [`Node::block_hash_at`](crate::chain::Node::block_hash_at).
     pub(super) fn hash_of_slot(&mut self, slot: u32) -> Result<Option<String>, NodeError> {
         let finalized = self.finalized_seen;
         Ok(match self.slot_state(slot, Commitment::Confirmed)? {
             SlotState::Block(header) => Some(header.block.hash),
-            SlotState::Skipped => (slot <= finalized).then(|| SKIPPED.to_owned()),
+            SlotState::Skipped => (slot <= finalized).then(|| NO_BLOCK.to_owned()),
             // Another node behind the same url may have answered, and that node may lag.
             SlotState::Missing => {
                 let is_below = slot.saturating_add(MARGIN) <= finalized;
-                is_below.then(|| SKIPPED.to_owned())
+                is_below.then(|| NO_BLOCK.to_owned())
             }
             SlotState::TooOld if self.step.has_stored_hash(slot) => {
                 return Err(pruned_slot_error(slot));
@@ -167,9 +195,14 @@ impl Solana {
         for low in [from.max(to.saturating_sub(SEARCH)), from] {
             let params = json!([low, to, { "commitment": commitment }]);
             let slots: Vec<u32> = self.call_required("getBlocks", &params)?;
-            let last = slots.into_iter().filter(|slot| (low..=to).contains(slot)).max();
-            if let Some(last) = last {
-                return self.required_header(last, commitment);
+            let mut slots: Vec<u32> =
+                slots.into_iter().filter(|slot| (low..=to).contains(slot)).collect();
+            slots.sort_unstable();
+            // The node may list a block and not give it.
+            for slot in slots.into_iter().rev().take(LISTED_TRIES) {
+                if let SlotState::Block(header) = self.slot_state(slot, commitment)? {
+                    return Ok(header);
+                }
             }
         }
         Err(NodeError::Behind)

@@ -59,8 +59,26 @@ impl Tron {
         last: u32,
         filter: &TransferFilter<'_>,
     ) -> Result<Vec<BlockRead>, NodeError> {
-        let is_final = self.finalized.is_none_or(|finalized| last <= finalized);
-        let side = if is_final { NodeApi::Final } else { NodeApi::Head };
+        // A node that lags may name a lower final block than one that was read.
+        let complete = self.finality.complete();
+        let is_final = self.finalized.is_none_or(|finalized| last <= finalized.max(complete));
+        // New blocks are read a second time once they are final.
+        if !is_final || filter.watched.reads_new_blocks() {
+            return self.read_blocks_from(NodeApi::Head, (from, last), filter);
+        }
+        if let Some(error) = self.finality.unavailable() {
+            return Err(error);
+        }
+        let read = self.read_blocks_from(NodeApi::Final, (from, last), filter);
+        self.record_final_read(read)
+    }
+
+    fn read_blocks_from(
+        &mut self,
+        side: NodeApi,
+        (from, last): (u32, u32),
+        filter: &TransferFilter<'_>,
+    ) -> Result<Vec<BlockRead>, NodeError> {
         let mut read = Vec::new();
         for block in self.fetch_blocks(side, from, last)? {
             match self.block_payments(side, &block, filter) {

@@ -3,7 +3,6 @@
 //! Invariant: a block has the requested hash and height, is on the active chain, and contains as many transactions as
 //! the node declares.
 
-use super::mempool::GROUP;
 use super::read::{BlockDeserializer, OutputScanner, ScannedBlock, ScannedTx, TxSeed};
 use super::values::HashText;
 use super::{INVALID_PARAMETER, MISC_ERROR, NOT_FOUND, TYPE_ERROR, Utxo, unexpected_error};
@@ -12,17 +11,21 @@ use crate::chain::rpc::{CallFailure, MethodError};
 use serde_json::json;
 use std::collections::HashSet;
 
+/// Number of transactions of a block fetched at once.
+const GROUP: usize = 1_000;
+
 impl Utxo {
     /// Returns the block hashes of a range of heights, up to the tip.
     pub(super) fn fetch_hashes(&mut self, from: u32, to: u32) -> Result<Vec<HashText>, NodeError> {
         let calls: Vec<_> = (from..=to).map(|height| ("getblockhash", [height])).collect();
         let mut hashes = Vec::with_capacity(calls.len());
-        for answer in self.rpc.batch::<HashText>(&calls)? {
+        for (height, answer) in (from..=to).zip(self.rpc.batch::<HashText>(&calls)?) {
             match answer {
                 Ok(hash) => hashes.push(hash),
                 Err(error) if error.code == INVALID_PARAMETER => break,
                 Err(error) => {
-                    return Err(unexpected_error("getblockhash", CallFailure::Method(error)));
+                    let call = format!("getblockhash {height}");
+                    return Err(unexpected_error(&call, CallFailure::Method(error)));
                 }
             }
         }
@@ -68,7 +71,9 @@ impl Utxo {
                     "it has pruned the block at height {height}"
                 )));
             }
-            Err(failure) => return Err(unexpected_error("getblock", failure)),
+            Err(failure) => {
+                return Err(unexpected_error(&format!("getblock {} at {height}", hash.0), failure));
+            }
         };
         if block.hash != hash.0 || block.height != height {
             return Err(self.invalid_answer(format!("the block at height {height} is another one")));
@@ -130,10 +135,8 @@ impl Utxo {
                         )));
                     }
                     Err(error) => {
-                        return Err(unexpected_error(
-                            "getrawtransaction",
-                            CallFailure::Method(error),
-                        ));
+                        let call = format!("getrawtransaction {txid}");
+                        return Err(unexpected_error(&call, CallFailure::Method(error)));
                     }
                 }
             }

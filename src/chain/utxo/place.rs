@@ -42,7 +42,9 @@ impl Utxo {
         let header: VerboseHeader = match self.rpc.call("getblockheader", &json!([hash.0, true])) {
             Ok(header) => header,
             Err(CallFailure::Method(error)) if error.code == NOT_FOUND => return Ok(None),
-            Err(failure) => return Err(unexpected_error("getblockheader", failure)),
+            Err(failure) => {
+                return Err(unexpected_error(&format!("getblockheader {}", hash.0), failure));
+            }
         };
         if header.hash != *hash {
             return Err(self.invalid_answer("the header of a block is another one's".to_owned()));
@@ -95,7 +97,9 @@ impl Utxo {
             Err(CallFailure::Method(error)) if error.code == NOT_FOUND => {
                 return self.block_by_unspent_outputs(txid);
             }
-            Err(failure) => return Err(unexpected_error("getrawtransaction", failure)),
+            Err(failure) => {
+                return Err(unexpected_error(&format!("getrawtransaction {txid}"), failure));
+            }
         };
         if found.txid.0 != txid {
             return Err(self.invalid_answer(format!("transaction {txid} is another one")));

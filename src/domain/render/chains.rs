@@ -5,6 +5,7 @@
 
 use crate::domain::chain::Chain;
 use crate::domain::fields::{Schema, ViewField, view};
+use crate::domain::set_aside::SetAsideKind;
 use crate::domain::time::Time;
 
 view! {
@@ -33,7 +34,8 @@ view! {
         scanned_to: Option<Time> [Schema::OrNull(&Schema::MOMENT)] = "2026-11-21T09:30:00.000Z";
         /// Time since scannedTo, in whole seconds.
         lag_seconds: Option<i64> [Schema::OrNull(&Schema::COUNT)] = 4;
-        /// Whether its coins can be on offer: it was read in the last 15 minutes and is not stopped.
+        /// Whether its coins can be on offer: it is not stopped, was read in the last 15 minutes, and its node has not
+        /// failed for more than 3 usual block times (at least 5 seconds).
         keeps_up: bool = true;
         /// The problem; null if there is none.
         problem: Option<String> [Schema::OrNull(&Schema::STRING)] = null;
@@ -49,6 +51,20 @@ view! {
         /// Addresses whose balance exceeds the known payments, on chains whose node does not report payments of
         /// contracts. Find the transaction and claim it.
         unexplained: Vec<UnexplainedView> [Schema::ListUpTo(UNEXPLAINED_MAX, &UnexplainedView::SCHEMA)] = [];
+        /// Transactions and addresses that the node does not give, although it gives everything else. They are asked
+        /// for again.
+        set_aside: Vec<SetAsideView> [Schema::ListUpTo(SET_ASIDE_MAX, &SetAsideView::SCHEMA)] = [];
+    }
+}
+
+view! {
+    pub SetAsideView {
+        /// What is set aside.
+        kind: SetAsideKind;
+        /// The address or the transaction id.
+        id: String;
+        /// Why it cannot be read: the end of a sentence that begins with "its node".
+        reason: String;
     }
 }
 
@@ -66,6 +82,9 @@ view! {
         height: u32;
     }
 }
+
+/// Largest number of parts that are set aside in a response.
+pub const SET_ASIDE_MAX: u32 = 100;
 
 /// Largest number of addresses with an unexplained balance in a response. Such a balance is more than the sum of the
 /// address's known payments.

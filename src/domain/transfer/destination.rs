@@ -124,6 +124,7 @@ fn is_frozen(sharing: &Sharing<'_>, one: &DestinationTransfer) -> bool {
     let mut awaited = sharing.free_outputs().map(|(_, output)| output);
     let has_second_payment = awaited.any(|output| {
         output.is_mined()
+            && output.asset == one.transfer.asset
             && !one.has_resolved(ReviewKind::Overpaid, Some(&output.txid))
             && !one.has_dismissed(&output.txid)
             && (one.is_exact(output) && one.is_after_approval(output)

@@ -13,7 +13,7 @@ use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::http::route::{Content, Handler, PRIVATE, Resource, Route, RouteAnswer, Tag};
 use crate::http::stream::{PieceSender, ReplyBody};
-use crate::service::operator::exports::ExportLinesQuery;
+use crate::service::invoices::exports::ExportLinesQuery;
 use crate::service::{Error, Member, Scope, Service};
 use hyper::header::CONTENT_DISPOSITION;
 use std::sync::Arc;

@@ -12,7 +12,7 @@ use crate::http::password::{self, ClientIdentity};
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::http::route::{Body, Handler, PRIVATE, Resource, Route, RouteAnswer, Tag};
-use crate::service::operator::members::{NewSession, VerifiedCredentials};
+use crate::service::users::members::{NewSession, VerifiedCredentials};
 use crate::service::{Error, Member};
 use hyper::StatusCode;
 use hyper::header::SET_COOKIE;

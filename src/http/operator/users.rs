@@ -14,8 +14,8 @@ use crate::http::request::Call;
 use crate::http::route::{
     Body, Handler, PRIVATE, RecentPassword, Resource, Route, RouteAnswer, Tag,
 };
-use crate::service::operator::members::{NewSession, VerifiedCredentials};
-use crate::service::operator::users::{FirstOperator, NewUser, UserWithAccount};
+use crate::service::users::members::{NewSession, VerifiedCredentials};
+use crate::service::users::{FirstOperator, NewUser, UserWithAccount};
 use crate::service::{Error, Json, Member};
 use hyper::StatusCode;
 use serde_json::{Map, Value};

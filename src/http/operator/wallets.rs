@@ -6,7 +6,7 @@ use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};
 use crate::http::route::{Content, Handler, PRIVATE, Resource, Route, RouteAnswer, Tag};
 use crate::http::stream::{PieceSender, ReplyBody};
-use crate::service::operator::wallet_addresses::ADDRESSES_HEADER;
+use crate::service::wallets::addresses::ADDRESSES_HEADER;
 use crate::service::{Error, Service};
 use hyper::header::CONTENT_DISPOSITION;
 use std::sync::Arc;

@@ -3,6 +3,8 @@
 //! Invariant: the page is complete without a script. The page is shown only for the invoice's token.
 
 mod phrases;
+#[cfg(test)]
+mod tests;
 mod view;
 
 use super::form::FormFields;
@@ -81,7 +83,8 @@ async fn show_checkout(call: Call) -> Result<Reply, Error> {
     let speech = CustomerLanguage::new(call.query.text("lang"), account, &call.headers);
     call.front.service.note_payer_language(
         call.now,
-        &checkout,
+        &checkout.invoice,
+        &checkout.account,
         speech.picked.and_then(Language::from_tag),
         speech.language,
     )?;

@@ -4,7 +4,7 @@ use super::rate::Rate;
 use super::{PasswordLimits, ThrottleKey, hash_key};
 use crate::domain::signature::hex;
 use crate::domain::time::{HOUR_MS, SECOND_MS};
-use crate::service::operator::members::CredentialSnapshot;
+use crate::service::users::members::CredentialSnapshot;
 
 /// Number of failures of all unknown clients together at one email before these clients must wait. A single client
 /// reaches its own limit earlier.

@@ -6,7 +6,7 @@ use super::{
     wait_ms,
 };
 use crate::domain::time::{HOUR_MS, SECOND_MS, Time};
-use crate::service::operator::members::CredentialSnapshot;
+use crate::service::users::members::CredentialSnapshot;
 
 const MAX: usize = 1_000;
 

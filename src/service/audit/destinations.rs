@@ -7,7 +7,7 @@ use crate::domain::transfer::destination::facts::DestinationTransfer;
 use crate::domain::transfer::destination::{TransferOutcome, sum_of_outputs};
 use crate::domain::transfer::on_chain::ReviewKind;
 use crate::domain::transfer::{SettledBy, Transfer};
-use crate::service::transfers::destination::{LoadedDestination, load_destination};
+use crate::service::transfers::loading::{LoadedDestination, load_destination};
 use crate::service::transfers::newest_proposals;
 use crate::store::{Reader, destinations, transfer_proposals, transfer_reviews, transfers};
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! Applies a chain step: passes its observations to `intake`, then moves the cursor.
+//! Applies a chain step: gives each observation to `observations`, then moves the cursor.
 //!
 //! Invariant: the same step can be applied again until the cursor has moved. No observation is confirmed by a block
 //! above the cursor.
@@ -6,7 +6,7 @@
 mod items;
 
 use super::balances;
-use super::depth::NeededConfirmations;
+use super::settle_after::settle_after;
 use crate::domain::asset::Chain;
 use crate::domain::chain::Depth;
 use crate::domain::confirmations::is_deep_enough;
@@ -14,14 +14,25 @@ use crate::domain::following::{
     ChainPosition, ChainStep, ChainStepOutcome, ForwardStep, RescanStep,
 };
 use crate::domain::observation::{Block, OUTPUTS_MAX};
+use crate::domain::observation_owner::ObservationChange;
 use crate::domain::payment::PaymentState;
 use crate::domain::time::Time;
-use crate::service::intake::ObservationChange;
+use crate::service::Step;
+use crate::service::chains::apply::items::{apply_observation_batch, change_observation_by_key};
+use crate::service::chains::claims::end_claim;
+use crate::service::chains::read_back::record_read_back_height;
+use crate::service::confirmations::NeededConfirmations;
+use crate::service::observations::record_observation;
+use crate::service::transfers::watch::{
+    freeze_final_transfers, record_conflicting_spend, record_node_report,
+    remove_transaction_from_block, unconfirm_transfers_above,
+};
 use crate::service::{Error, Service};
 use crate::store::chain_cursors::{self, ChainCursor};
-use crate::store::{Tx, chain_blocks, chains, observations, observations_on_chain, rescans};
+use crate::store::{chain_blocks, chains, observations, observations_on_chain, rescans, set_aside};
 pub use items::BatchLimit;
-use items::{live_observation_key, starts_at_cursor};
+use items::{live_observation_key, restore_dropped_observation, starts_at_cursor};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Position in a step at which the next batch starts.
@@ -49,301 +60,289 @@ impl Service {
     pub fn apply_chain_step(
         self: &Arc<Self>,
         now: Time,
-        step: &Arc<ChainStep>,
+        chain_step: &Arc<ChainStep>,
         part: BatchStart,
         mut bound: BatchLimit,
     ) -> Result<BatchStart, Error> {
-        let step = Arc::clone(step);
-        self.write_and_wait(move |service, tx| {
+        let chain_step = Arc::clone(chain_step);
+        self.write_and_wait(now, move |step| {
+            let Step { service, tx, .. } = *step;
             // Drops log lines of an earlier attempt that was rolled back.
-            service.take_log_lines(step.chain);
-            let (cursor, bound) = (chain_cursors::of_chain(tx, step.chain)?, &mut bound);
+            service.take_log_lines(chain_step.chain);
+            let (cursor, bound) = (chain_cursors::of_chain(tx, chain_step.chain)?, &mut bound);
             match part {
                 BatchStart::Items(item, output) => {
-                    service.apply_item_batch(tx, now, &step, cursor, ((item, output), bound))
+                    apply_item_batch(step, &chain_step, cursor, ((item, output), bound))
                 }
                 BatchStart::Confirm(after) => match cursor {
-                    Some(cursor) => service.settle_after(tx, now, || {
-                        service.confirm_batch(tx, now, &cursor, after, bound)
-                    }),
+                    Some(cursor) => {
+                        settle_after(step, || confirm_batch(step, &cursor, after, bound))
+                    }
                     None => Ok(BatchStart::Done),
                 },
                 BatchStart::Done => Ok(BatchStart::Done),
             }
         })
     }
+}
 
-    /// Applies a batch of the items of a step, starting at an index. Moves the cursor after the last item.
-    fn apply_item_batch(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        step: &ChainStep,
-        cursor: Option<ChainCursor>,
-        (from, bound): ((usize, u32), &mut BatchLimit),
-    ) -> Result<BatchStart, Error> {
-        if !starts_at_cursor(tx, step, cursor.as_ref())? {
-            return Ok(BatchStart::Done);
-        }
-        let next = self.settle_after(tx, now, || {
-            if let ((0, 0), ChainStepOutcome::Forward(_), Some(cursor)) =
-                (from, &step.outcome, &cursor)
-            {
-                self.unconfirm_blocks_above(tx, now, step.chain, cursor.reached.block.height)?;
-            }
-            self.apply_observation_batch(tx, now, step, from, bound)
-        })?;
-        if let Some((item, output)) = next {
-            return Ok(BatchStart::Items(item, output));
-        }
-        self.move_cursor(tx, now, step, cursor)?;
-        Ok(BatchStart::Confirm(0))
+/// Applies a batch of the items of a step, starting at an index. Moves the cursor after the last item.
+fn apply_item_batch(
+    step: &Step<'_>,
+    chain_step: &ChainStep,
+    cursor: Option<ChainCursor>,
+    (from, bound): ((usize, u32), &mut BatchLimit),
+) -> Result<BatchStart, Error> {
+    if !starts_at_cursor(step.tx, chain_step, cursor.as_ref())? {
+        return Ok(BatchStart::Done);
     }
-
-    /// Reverts the confirmation of all observations in blocks above a height.
-    fn unconfirm_blocks_above(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        chain: Chain,
-        height: u32,
-    ) -> Result<(), Error> {
-        let above = observations_on_chain::confirmed_above(tx, chain, height)?;
-        self.change_observations(tx, now, chain, above, ObservationChange::Seen)?;
-        self.unconfirm_transfers_above(tx, now, chain, height)?;
-        // An observation whose confirmation could not be reverted is also removed from its block. Each later step
-        // tries to revert the confirmation again.
-        Ok(observations_on_chain::remove_from_blocks_above(tx, chain, height, now)?)
+    let next = settle_after(step, || {
+        if let ((0, 0), ChainStepOutcome::Forward(_), Some(cursor)) =
+            (from, &chain_step.outcome, &cursor)
+        {
+            unconfirm_blocks_above(step, chain_step.chain, cursor.reached.block.height)?;
+        }
+        apply_observation_batch(step, chain_step, from, bound)
+    })?;
+    if let Some((item, output)) = next {
+        return Ok(BatchStart::Items(item, output));
     }
+    move_cursor(step, chain_step, cursor)?;
+    Ok(BatchStart::Confirm(0))
+}
 
-    /// Applies a change to observations of a chain. Each observation is given by its transaction and position.
-    fn change_observations(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        chain: Chain,
-        observations: Vec<(String, u32)>,
-        change: ObservationChange<'_>,
-    ) -> Result<(), Error> {
-        observations.into_iter().try_for_each(|(txid, position)| {
-            self.change_observation_by_key(
-                tx,
-                now,
-                &live_observation_key(chain, txid, position),
-                change,
-            )
-        })
+/// Reverts the confirmation of all observations in blocks above a height.
+fn unconfirm_blocks_above(step: &Step<'_>, chain: Chain, height: u32) -> Result<(), Error> {
+    let Step { tx, now, .. } = *step;
+    let above = observations_on_chain::confirmed_above(tx, chain, height)?;
+    change_observations(step, chain, above, ObservationChange::Seen)?;
+    unconfirm_transfers_above(step, chain, height)?;
+    // An observation whose confirmation could not be reverted is also removed from its block. Each later step
+    // tries to revert the confirmation again.
+    Ok(observations_on_chain::remove_from_blocks_above(tx, chain, height, now)?)
+}
+
+/// Applies a change to observations of a chain. Each observation is given by its transaction and position.
+fn change_observations(
+    step: &Step<'_>,
+    chain: Chain,
+    observations: Vec<(String, u32)>,
+    change: ObservationChange<'_>,
+) -> Result<(), Error> {
+    observations.into_iter().try_for_each(|(txid, position)| {
+        change_observation_by_key(step, &live_observation_key(chain, txid, position), change)
+    })
+}
+
+/// Reverts the confirmation of observations that are no longer in their blocks.
+fn unconfirm_observations(
+    step: &Step<'_>,
+    chain: Chain,
+    missing: &[(String, u32)],
+) -> Result<(), Error> {
+    let Step { tx, now, .. } = *step;
+    for (txid, position) in missing {
+        let place = live_observation_key(chain, txid.clone(), *position);
+        let known = observations::by_key(tx, &place)?;
+        if known.is_some_and(|known| known.state == PaymentState::Confirmed) {
+            change_observation_by_key(step, &place, ObservationChange::Seen)?;
+        }
+        observations_on_chain::remove_from_block(tx, &place, now)?;
+        remove_transaction_from_block(step, chain, txid)?;
     }
+    Ok(())
+}
 
-    /// Reverts the confirmation of observations that are no longer in their blocks.
-    fn unconfirm_observations(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        chain: Chain,
-        missing: &[(String, u32)],
-    ) -> Result<(), Error> {
-        for (txid, position) in missing {
-            let place = live_observation_key(chain, txid.clone(), *position);
-            let known = observations::by_key(tx, &place)?;
-            if known.is_some_and(|known| known.state == PaymentState::Confirmed) {
-                self.change_observation_by_key(tx, now, &place, ObservationChange::Seen)?;
-            }
-            observations_on_chain::remove_from_block(tx, &place, now)?;
-            self.remove_transaction_from_block(tx, now, chain, txid)?;
-        }
-        Ok(())
+/// Ends a step: moves the cursor, and writes the values that depend on the cursor.
+fn move_cursor(
+    step: &Step<'_>,
+    chain_step: &ChainStep,
+    before: Option<ChainCursor>,
+) -> Result<(), Error> {
+    let Step { tx, now, .. } = *step;
+    let chain = chain_step.chain;
+    let mut cursor = ChainCursor {
+        chain,
+        network: chain_step.network.clone(),
+        reached: chain_step.head.clone(),
+        complete: chain_step.head.block.clone(),
+        head_height: chain_step.head.block.height,
+        head_time: chain_step.head.time,
+        stepped_at: now,
+        stopped: None,
+    };
+    if let Some(before) = before {
+        (cursor.reached, cursor.complete) = (before.reached, before.complete);
+        cursor.stopped = before.stopped;
     }
-
-    /// Ends a step: moves the cursor, and writes the values that depend on the cursor.
-    fn move_cursor(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        step: &ChainStep,
-        before: Option<ChainCursor>,
-    ) -> Result<(), Error> {
-        let chain = step.chain;
-        let mut cursor = ChainCursor {
-            chain,
-            network: step.network.clone(),
-            reached: step.head.clone(),
-            complete: step.head.block.clone(),
-            head_height: step.head.block.height,
-            head_time: step.head.time,
-            stepped_at: now,
-            stopped: None,
-        };
-        if let Some(before) = before {
-            (cursor.reached, cursor.complete) = (before.reached, before.complete);
-            cursor.stopped = before.stopped;
+    match &chain_step.outcome {
+        ChainStepOutcome::Started { to, complete, scanned_to } => {
+            (cursor.reached, cursor.complete) = (to.clone(), complete.clone());
+            chain_cursors::put(tx, &cursor)?;
+            chains::mark_scanned_to(tx, chain, *scanned_to)?;
         }
-        match &step.outcome {
-            ChainStepOutcome::Started { to, complete, scanned_to } => {
-                (cursor.reached, cursor.complete) = (to.clone(), complete.clone());
-                chain_cursors::put(tx, &cursor)?;
-                chains::mark_scanned_to(tx, chain, *scanned_to)?;
-            }
-            ChainStepOutcome::RolledBackTo(fork) => {
-                self.settle_after(tx, now, || {
-                    self.unconfirm_blocks_above(tx, now, chain, fork.height)
-                })?;
-                chain_blocks::remove_above(tx, chain, fork.height)?;
-                move_cursor_back(&mut cursor, fork);
-                chain_cursors::put(tx, &cursor)?;
-            }
-            ChainStepOutcome::Stopped(why) => {
-                cursor.stopped = Some(why.clone());
-                chain_cursors::put(tx, &cursor)?;
-            }
-            ChainStepOutcome::Forward(forward) => {
-                self.apply_forward_step(tx, now, cursor, forward)?
-            }
-            ChainStepOutcome::Rescanned(rescanned) => {
-                self.apply_rescan_step(tx, now, cursor, rescanned)?
-            }
-            ChainStepOutcome::ClaimChecked(claimed) => {
-                self.end_claim(tx, now, claimed)?;
-                chain_cursors::put(tx, &cursor)?;
-            }
-            ChainStepOutcome::BalancesChecked(looked) => {
-                balances::store_balance_check(tx, now, looked)?;
-                chain_cursors::put(tx, &cursor)?;
-            }
-            ChainStepOutcome::HeightFound { at, height, lacks_before } => {
-                chain_cursors::put(tx, &cursor)?;
-                let unread = lacks_before.unwrap_or(*at);
-                self.record_read_back_height(tx, now, chain, (unread, *height))?;
-            }
+        ChainStepOutcome::RolledBackTo(fork) => {
+            settle_after(step, || unconfirm_blocks_above(step, chain, fork.height))?;
+            chain_blocks::remove_above(tx, chain, fork.height)?;
+            move_cursor_back(&mut cursor, fork);
+            cursor.stopped = None;
+            chain_cursors::put(tx, &cursor)?;
         }
-        for block in &step.keep {
-            chain_blocks::put(tx, chain, block)?;
+        ChainStepOutcome::Stopped(why) => {
+            cursor.stopped = Some(why.clone());
+            chain_cursors::put(tx, &cursor)?;
         }
-        Ok(())
+        ChainStepOutcome::Forward(forward) => apply_forward_step(step, cursor, forward)?,
+        ChainStepOutcome::Rescanned(rescanned) => apply_rescan_step(step, cursor, rescanned)?,
+        ChainStepOutcome::ClaimChecked(claimed) => {
+            end_claim(step, claimed)?;
+            chain_cursors::put(tx, &cursor)?;
+        }
+        ChainStepOutcome::BalancesChecked(looked) => {
+            balances::store_balance_check(step, looked)?;
+            chain_cursors::put(tx, &cursor)?;
+        }
+        ChainStepOutcome::HeightFound { at, height, lacks_before } => {
+            chain_cursors::put(tx, &cursor)?;
+            let unread = lacks_before.unwrap_or(*at);
+            record_read_back_height(step, chain, (unread, *height))?;
+        }
     }
-
-    fn apply_forward_step(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        mut cursor: ChainCursor,
-        forward: &ForwardStep,
-    ) -> Result<(), Error> {
-        let chain = cursor.chain;
-        self.settle_after(tx, now, || {
-            self.unconfirm_observations(tx, now, chain, &forward.missing)?;
-            for txid in &forward.vanished {
-                observations_on_chain::mark_vanished(tx, chain, txid, now)?;
-            }
-            if let Some(before) = forward.dropped_before {
-                let gone = observations_on_chain::vanished_before(tx, chain, before, OUTPUTS_MAX)?;
-                self.change_observations(tx, now, chain, gone, ObservationChange::Dropped)?;
-            }
-            let unbooked = observations_on_chain::confirmed_without_block(tx, chain, OUTPUTS_MAX)?;
-            self.change_observations(tx, now, chain, unbooked, ObservationChange::Seen)?;
-            for read in &forward.sent {
-                self.record_node_report(tx, now, chain, read)?;
-            }
-            for conflict in &forward.conflicts {
-                self.record_conflicting_spend(tx, now, chain, conflict)?;
-            }
-            self.freeze_final_transfers(tx, now, chain)
-        })?;
-        cursor.reached = forward.to.clone();
-        if let Some(complete) = &forward.complete {
-            cursor.complete = complete.clone();
-        }
-        let lowest = match chain.row().horizon {
-            Depth::Blocks(blocks) => cursor.reached.block.height.saturating_sub(blocks),
-            Depth::Final => cursor.complete.height,
-        };
-        chain_blocks::prune_below(tx, chain, lowest)?;
-        chain_cursors::put(tx, &cursor)?;
-        if let Some(to) = forward.scanned_to {
-            chains::mark_scanned_to(tx, chain, to)?;
-        }
-        Ok(())
+    for block in &chain_step.keep {
+        chain_blocks::put(tx, chain, block)?;
     }
+    Ok(())
+}
 
-    fn apply_rescan_step(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        mut cursor: ChainCursor,
-        rescanned: &RescanStep,
-    ) -> Result<(), Error> {
-        let chain = cursor.chain;
-        let Some(rescan) = rescans::active_for_chain(tx, chain)? else {
-            return Ok(());
-        };
-        let Some(to) = &rescanned.to else {
-            return Ok(rescans::save_progress(tx, rescan.seq, rescan.from_height, None)?);
-        };
-        self.settle_after(tx, now, || {
-            self.unconfirm_observations(tx, now, chain, &rescanned.missing)?;
-            for conflict in &rescanned.conflicts {
-                self.record_conflicting_spend(tx, now, chain, conflict)?;
-            }
-            Ok(())
-        })?;
-        let ChainPosition { block, .. } = to;
-        let next = block.height.saturating_add(1).max(rescan.next_height);
-        rescans::save_progress(tx, rescan.seq, next, Some(&block.hash))?;
-        if block.height == cursor.complete.height {
-            // The hash of this block may differ from the stored one. A rescan lets an operator correct the stored
-            // hash.
-            cursor.complete = block.clone();
+fn apply_forward_step(
+    step: &Step<'_>,
+    mut cursor: ChainCursor,
+    forward: &ForwardStep,
+) -> Result<(), Error> {
+    let Step { tx, now, .. } = *step;
+    let chain = cursor.chain;
+    settle_after(step, || {
+        unconfirm_observations(step, chain, &forward.missing)?;
+        for txid in &forward.vanished {
+            observations_on_chain::mark_vanished(tx, chain, txid, now)?;
         }
-        if rescanned.is_last {
-            rescans::end_rescan(tx, chain, now)?;
-            if rescanned.restarts {
-                self.settle_after(tx, now, || {
-                    self.unconfirm_blocks_above(tx, now, chain, block.height)
-                })?;
-                chain_blocks::remove_above(tx, chain, block.height)?;
-                (cursor.reached, cursor.complete) = (to.clone(), block.clone());
-                cursor.stopped = None;
-            }
+        if let Some(before) = forward.dropped_before {
+            let gone = observations_on_chain::vanished_before(tx, chain, before, OUTPUTS_MAX)?;
+            change_observations(step, chain, gone, ObservationChange::Dropped)?;
         }
-        Ok(chain_cursors::put(tx, &cursor)?)
-    }
-
-    /// Confirms observations with enough confirmations, starting after the given observation, up to the limit of the
-    /// batch.
-    fn confirm_batch(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        cursor: &ChainCursor,
-        mut after: i64,
-        bound: &mut BatchLimit,
-    ) -> Result<BatchStart, Error> {
-        let chain = cursor.chain;
-        if cursor.stopped.is_some() {
-            return Ok(BatchStart::Done);
-        }
-        let height = cursor.reached.block.height;
-        let complete = (!chain.has_outputs()).then_some(cursor.complete.height);
-        let mut needs = NeededConfirmations::default();
-        bound.begin_batch();
-        loop {
-            let some =
-                observations_on_chain::unconfirmed_up_to(tx, chain, height, after, OUTPUTS_MAX)?;
-            let is_last = some.len() < OUTPUTS_MAX;
-            for waiting in some {
-                let needed = needs.needed_confirmations(tx, waiting.asset, waiting.payer)?;
-                if is_deep_enough(needed, waiting.height, height, complete) {
-                    if !bound.take_item() {
-                        return Ok(BatchStart::Confirm(after));
-                    }
-                    let place = live_observation_key(chain, waiting.txid, waiting.position);
-                    self.change_observation_by_key(tx, now, &place, ObservationChange::Confirmed)?;
+        let unbooked = observations_on_chain::confirmed_without_block(tx, chain, OUTPUTS_MAX)?;
+        change_observations(step, chain, unbooked, ObservationChange::Seen)?;
+        for read in &forward.sent {
+            for seen in record_node_report(step, chain, read)? {
+                if let Some(known) = observations::by_key(tx, &seen.key())? {
+                    restore_dropped_observation(step, &known, seen)?;
                 }
-                after = waiting.seq;
+                record_observation(step, seen, None)?;
             }
-            if is_last {
-                return Ok(BatchStart::Done);
+        }
+        for conflict in &forward.conflicts {
+            record_conflicting_spend(step, chain, conflict)?;
+        }
+        freeze_final_transfers(step, chain)
+    })?;
+    cursor.reached = forward.to.clone();
+    if let Some(complete) = &forward.complete {
+        cursor.complete = complete.clone();
+    }
+    let lowest = match chain.row().horizon {
+        Depth::Blocks(blocks) => cursor.reached.block.height.saturating_sub(blocks),
+        Depth::Final => cursor.complete.height,
+    };
+    chain_blocks::prune_below(tx, chain, lowest)?;
+    chain_cursors::put(tx, &cursor)?;
+    set_aside::replace_all(tx, chain, &forward.set_aside, now)?;
+    if let Some(to) = forward.scanned_to {
+        chains::mark_scanned_to(tx, chain, to)?;
+    }
+    Ok(())
+}
+
+fn apply_rescan_step(
+    step: &Step<'_>,
+    mut cursor: ChainCursor,
+    rescanned: &RescanStep,
+) -> Result<(), Error> {
+    let Step { tx, now, .. } = *step;
+    let chain = cursor.chain;
+    let Some(rescan) = rescans::active_for_chain(tx, chain)? else {
+        return Ok(());
+    };
+    let Some(to) = &rescanned.to else {
+        return Ok(rescans::save_progress(tx, rescan.seq, rescan.from_height, None)?);
+    };
+    settle_after(step, || {
+        unconfirm_observations(step, chain, &rescanned.missing)?;
+        for conflict in &rescanned.conflicts {
+            record_conflicting_spend(step, chain, conflict)?;
+        }
+        Ok(())
+    })?;
+    set_aside::add_all(tx, chain, &rescanned.set_aside, now)?;
+    let ChainPosition { block, .. } = to;
+    let next = block.height.saturating_add(1).max(rescan.next_height);
+    rescans::save_progress(tx, rescan.seq, next, Some(&block.hash))?;
+    if block.height == cursor.complete.height {
+        // The hash of this block may differ from the stored one. A rescan lets an operator correct the stored
+        // hash.
+        cursor.complete = block.clone();
+    }
+    if rescanned.is_last {
+        rescans::end_rescan(tx, chain, now)?;
+        if rescanned.restarts {
+            settle_after(step, || unconfirm_blocks_above(step, chain, block.height))?;
+            chain_blocks::remove_above(tx, chain, block.height)?;
+            (cursor.reached, cursor.complete) = (to.clone(), block.clone());
+            cursor.stopped = None;
+        }
+    }
+    Ok(chain_cursors::put(tx, &cursor)?)
+}
+
+/// Confirms observations with enough confirmations, starting after the given observation, up to the limit of the
+/// batch.
+fn confirm_batch(
+    step: &Step<'_>,
+    cursor: &ChainCursor,
+    mut after: i64,
+    bound: &mut BatchLimit,
+) -> Result<BatchStart, Error> {
+    let Step { tx, .. } = *step;
+    let chain = cursor.chain;
+    if cursor.stopped.is_some() {
+        return Ok(BatchStart::Done);
+    }
+    let height = cursor.reached.block.height;
+    let complete = (!chain.has_outputs()).then_some(cursor.complete.height);
+    // A payment whose transaction could not be read a second time waits until it can.
+    let aside = match chain.has_outputs() {
+        true => Vec::new(),
+        false => set_aside::of_chain(tx, chain)?,
+    };
+    let aside: HashSet<&str> = aside.iter().map(|one| one.id.as_str()).collect();
+    let mut needs = NeededConfirmations::default();
+    bound.begin_batch();
+    loop {
+        let some = observations_on_chain::unconfirmed_up_to(tx, chain, height, after, OUTPUTS_MAX)?;
+        let is_last = some.len() < OUTPUTS_MAX;
+        for waiting in some {
+            let needed = needs.needed_confirmations(tx, waiting.asset, waiting.payer)?;
+            let is_read = !aside.contains(waiting.txid.as_str());
+            if is_read && is_deep_enough(needed, waiting.height, height, complete) {
+                if !bound.take_item() {
+                    return Ok(BatchStart::Confirm(after));
+                }
+                let place = live_observation_key(chain, waiting.txid, waiting.position);
+                change_observation_by_key(step, &place, ObservationChange::Confirmed)?;
             }
+            after = waiting.seq;
+        }
+        if is_last {
+            return Ok(BatchStart::Done);
         }
     }
 }

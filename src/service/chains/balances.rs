@@ -9,8 +9,9 @@ use crate::domain::following::{BalanceBatch, BalanceCheck};
 use crate::domain::money::coin::Units;
 use crate::domain::time::{MINUTE_MS, Time};
 use crate::service::Error;
+use crate::service::Step;
 use crate::store::unexplained::{self, UnexplainedBalance};
-use crate::store::{Reader, Tx, observations_on_chain};
+use crate::store::{Reader, observations_on_chain};
 
 /// Largest number of addresses in one check.
 const ACCOUNTS_MAX: usize = 50;
@@ -39,11 +40,8 @@ pub(super) fn next_balance_batch(
 }
 
 /// Stores each checked address whose balance exceeds the known amount. Removes the other checked addresses.
-pub(super) fn store_balance_check(
-    tx: &Tx<'_>,
-    now: Time,
-    looked: &BalanceCheck,
-) -> Result<(), Error> {
+pub(super) fn store_balance_check(step: &Step<'_>, looked: &BalanceCheck) -> Result<(), Error> {
+    let Step { tx, now, .. } = *step;
     let BalanceCheck { walk, held, height } = looked;
     let (asset, chain) = (walk.asset, walk.asset.chain);
     let Some(held) = held else {

@@ -1,6 +1,6 @@
 //! Payments that a person claims because the chain's node does not report them: a contract sent the coins.
 //!
-//! Invariant: a claim books nothing. A payment that the node verifies is recorded by `intake`, like any observation,
+//! Invariant: a claim books nothing. A payment that the node verifies is recorded by `observations`, like any observation,
 //! and only once.
 
 use crate::domain::address;
@@ -17,44 +17,15 @@ use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::claims::ClaimView;
 use crate::domain::time::Time;
 use crate::domain::wallet;
+use crate::service::Step;
 use crate::service::audit_log;
+use crate::service::observations::record_observation;
 use crate::service::{Error, Service};
 use crate::store::{Reader, Tx, addresses, claims, observations, pool_addresses, unexplained};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
 impl Service {
-    /// Stores a claim. The next step asks the chain's node about the claim.
-    ///
-    /// # Errors
-    ///
-    /// `invalid_request` that names the field, or `chain` if the chain is not followed or has no coin to claim.
-    /// `invalid_transition` if the payment is known, the same claim is open, or too many claims are open.
-    pub fn claim_payment(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        asked_by: String,
-        chain: Chain,
-        body: &Map<String, Value>,
-    ) -> Result<Claim, Error> {
-        // A transaction ID looks like a private key, so the field `txid` is not checked for secrets.
-        let is_other = |(name, _): &(&String, &Value)| name.as_str() != "txid";
-        let others = body.iter().filter(is_other);
-        let others = others.map(|(name, value)| (name.clone(), value.clone()));
-        wallet::refuse_secrets_in_body(&others.collect())?;
-        let Some(network) = self.followed_network(tx, chain)? else {
-            let problem = format!("{chain} is not watched, so payments on it are not seen");
-            return Err(Refusal::field("chain", problem).into());
-        };
-        let asset = native_coin(chain)?;
-        let claim = read_claim(Fields::new(body), now, asset, &network, asked_by)?;
-        check_claim(tx, &claim)?;
-        claims::insert(tx, &claim)?;
-        write_claim_audit_entry(tx, now, "claim.ask", &claim, &Value::Null)?;
-        Ok(claim)
-    }
-
     /// Returns the fields of a claim for the response.
     pub fn render_claim<'a>(
         &self,
@@ -64,74 +35,99 @@ impl Service {
         let explorer = self.explorer_url(db, Mode::Live, claim.asset.chain, &claim.txid)?;
         Ok(ClaimView::new(claim, explorer))
     }
+}
 
-    /// Ends a claim with the result of the check by the node.
-    pub(super) fn end_claim(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        claimed: &ClaimCheck,
-    ) -> Result<(), Error> {
-        let claim = claims::by_seq(tx, claimed.claim)?;
-        let Some(claim) = claim.filter(|claim| claim.outcome.is_none()) else {
-            return Ok(());
-        };
-        let ended = match &claimed.found {
-            Ok(reached) => self.record_claimed_payment(tx, now, &claim, reached)?,
-            Err(why) => Err(why.clone()),
-        };
-        let (outcome, reason) = match ended {
-            Ok((outcome, observation)) => {
-                claims::end_claim(tx, claim.seq, outcome, None, Some(observation), now)?;
-                (outcome, None)
-            }
-            Err(why) => {
-                claims::end_claim(tx, claim.seq, ClaimOutcome::Refused, Some(&why), None, now)?;
-                (ClaimOutcome::Refused, Some(why))
-            }
-        };
-        let detail = json!({ "outcome": outcome, "reason": reason });
-        write_claim_audit_entry(tx, now, "claim.end", &claim, &detail)
+/// Stores a claim. The next step asks the chain's node about the claim.
+///
+/// # Errors
+///
+/// `invalid_request` that names the field, or `chain` if the chain is not followed or has no coin to claim.
+/// `invalid_transition` if the payment is known, the same claim is open, or too many claims are open.
+pub fn claim_payment(
+    step: &Step<'_>,
+    asked_by: String,
+    chain: Chain,
+    body: &Map<String, Value>,
+) -> Result<Claim, Error> {
+    let Step { service, tx, now } = *step;
+    // A transaction ID looks like a private key, so the field `txid` is not checked for secrets.
+    let is_other = |(name, _): &(&String, &Value)| name.as_str() != "txid";
+    let others = body.iter().filter(is_other);
+    let others = others.map(|(name, value)| (name.clone(), value.clone()));
+    wallet::refuse_secrets_in_body(&others.collect())?;
+    let Some(network) = service.followed_network(tx, chain)? else {
+        let problem = format!("{chain} is not watched, so payments on it are not seen");
+        return Err(Refusal::field("chain", problem).into());
+    };
+    let asset = native_coin(chain)?;
+    let claim = read_claim(Fields::new(body), now, asset, &network, asked_by)?;
+    check_claim(tx, &claim)?;
+    claims::insert(tx, &claim)?;
+    write_claim_audit_entry(step, "claim.ask", &claim, &Value::Null)?;
+    Ok(claim)
+}
+
+/// Ends a claim with the result of the check by the node.
+pub(super) fn end_claim(step: &Step<'_>, claimed: &ClaimCheck) -> Result<(), Error> {
+    let Step { tx, now, .. } = *step;
+    let claim = claims::by_seq(tx, claimed.claim)?;
+    let Some(claim) = claim.filter(|claim| claim.outcome.is_none()) else {
+        return Ok(());
+    };
+    let ended = match &claimed.found {
+        Ok(reached) => record_claimed_payment(step, &claim, reached)?,
+        Err(why) => Err(why.clone()),
+    };
+    let (outcome, reason) = match ended {
+        Ok((outcome, observation)) => {
+            claims::end_claim(tx, claim.seq, outcome, None, Some(observation), now)?;
+            (outcome, None)
+        }
+        Err(why) => {
+            claims::end_claim(tx, claim.seq, ClaimOutcome::Refused, Some(&why), None, now)?;
+            (ClaimOutcome::Refused, Some(why))
+        }
+    };
+    let detail = json!({ "outcome": outcome, "reason": reason });
+    write_claim_audit_entry(step, "claim.end", &claim, &detail)
+}
+
+/// Records a payment that the node verified. Returns its observation, or the reason why the payment was refused.
+fn record_claimed_payment(
+    step: &Step<'_>,
+    claim: &Claim,
+    reached: &ChainPosition,
+) -> Result<Result<(ClaimOutcome, i64), String>, Error> {
+    let Step { tx, .. } = *step;
+    if let Some(known) = find_claimed_observation(tx, claim)? {
+        return Ok(Ok((ClaimOutcome::Known, known)));
     }
-
-    /// Records a payment that the node verified. Returns its observation, or the reason why the payment was refused.
-    fn record_claimed_payment(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        claim: &Claim,
-        reached: &ChainPosition,
-    ) -> Result<Result<(ClaimOutcome, i64), String>, Error> {
-        if let Some(known) = find_claimed_observation(tx, claim)? {
-            return Ok(Ok((ClaimOutcome::Known, known)));
+    let of_transaction = current_observations(tx, claim.asset.chain, &claim.txid)?;
+    let claimed = of_transaction.map(|observed| observed.seen.position);
+    let last = claimed.filter(|position| *position >= CLAIMS_FROM).max();
+    let seen = Observation {
+        mode: Mode::Live,
+        asset: claim.asset,
+        txid: claim.txid.clone(),
+        position: last.map_or(CLAIMS_FROM, |last| last.saturating_add(1)),
+        address: claim.address.clone(),
+        amount: claim.amount,
+        seen_at: reached.time,
+        block: Some(reached.block.clone()),
+        spends: Vec::new(),
+    };
+    let observed = tx.attempt(|| record_observation(step, &seen, None).map(drop))?;
+    match observed {
+        Ok(()) => {
+            let observed = observations::by_key(tx, &seen.key())?;
+            let none = || Error::Failed(format!("claim {} was not taken in", claim.id));
+            let seq = observed.ok_or_else(none)?.seq;
+            // The next balance check shows whether another amount is missing.
+            unexplained::remove(tx, claim.asset.chain, &claim.address)?;
+            Ok(Ok((ClaimOutcome::Recorded, seq)))
         }
-        let of_transaction = current_observations(tx, claim.asset.chain, &claim.txid)?;
-        let claimed = of_transaction.map(|observed| observed.seen.position);
-        let last = claimed.filter(|position| *position >= CLAIMS_FROM).max();
-        let seen = Observation {
-            mode: Mode::Live,
-            asset: claim.asset,
-            txid: claim.txid.clone(),
-            position: last.map_or(CLAIMS_FROM, |last| last.saturating_add(1)),
-            address: claim.address.clone(),
-            amount: claim.amount,
-            seen_at: reached.time,
-            block: Some(reached.block.clone()),
-            spends: Vec::new(),
-        };
-        let observed = tx.attempt(|| self.record_observation(tx, now, &seen, None).map(drop))?;
-        match observed {
-            Ok(()) => {
-                let observed = observations::by_key(tx, &seen.key())?;
-                let none = || Error::Failed(format!("claim {} was not taken in", claim.id));
-                let seq = observed.ok_or_else(none)?.seq;
-                // The next balance check shows whether another amount is missing.
-                unexplained::remove(tx, claim.asset.chain, &claim.address)?;
-                Ok(Ok((ClaimOutcome::Recorded, seq)))
-            }
-            Err(Error::Refused(refusal)) => Ok(Err(refusal.message)),
-            Err(failed) => Err(failed),
-        }
+        Err(Error::Refused(refusal)) => Ok(Err(refusal.message)),
+        Err(failed) => Err(failed),
     }
 }
 
@@ -252,12 +248,12 @@ pub(super) fn native_coin(chain: Chain) -> Result<&'static Asset, Refusal> {
 
 /// Writes a step of a claim to the audit log, with its result.
 fn write_claim_audit_entry(
-    tx: &Tx<'_>,
-    now: Time,
+    step: &Step<'_>,
     action: &str,
     claim: &Claim,
     came: &Value,
 ) -> Result<(), Error> {
+    let Step { tx, now, .. } = *step;
     let asset = claim.asset;
     let detail = json!({
         "chain": asset.chain, "txid": claim.txid, "asset": asset.id, "address": claim.address,

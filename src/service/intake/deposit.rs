@@ -3,7 +3,6 @@
 //! Invariant: sale and fee of a deposit are booked once, at the rate from when the deposit was first in a block. Each
 //! confirmation records an event.
 
-use super::ObservationOwner;
 use super::payment::{PaymentChange, book_change, fiat_value};
 use crate::domain::customer::Customer;
 use crate::domain::deposit::{Deposit, DepositStatus};
@@ -11,165 +10,163 @@ use crate::domain::event::EventType;
 use crate::domain::ledger::RefType;
 use crate::domain::money::{Cents, Currency};
 use crate::domain::observation::Observation;
+use crate::domain::observation_owner::ObservationOwner;
 use crate::domain::payment::PaymentState;
 use crate::domain::time::Time;
 use crate::domain::unmatched::UnmatchedReason;
 use crate::domain::{id, render};
+use crate::service::Error;
+use crate::service::Step;
 use crate::service::events::{EventSubject, record_event};
+use crate::service::mail::sales::mail_about_deposit;
 use crate::service::rates::NoRate;
-use crate::service::{Error, Service};
 use crate::store::booking::{Booking, BookingSource};
 use crate::store::{Tx, accounts, deposits, observations};
 
-impl Service {
-    /// Stores a new deposit, with its current value. The value is final if the deposit is in a block. If no rate
-    /// of the coin was ever known, stores nothing and returns the reason.
-    pub(super) fn insert_seen_deposit(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        customer: &Customer,
-        (observation, seen): (i64, &Observation),
-        replaced: Option<&ObservationOwner>,
-    ) -> Result<Result<Deposit, UnmatchedReason>, Error> {
-        let created_at = match replaced {
-            Some(ObservationOwner::Deposit(old))
-                if old.customer == customer.seq
-                    && old.asset == seen.asset
-                    && seen.amount <= old.amount =>
-            {
-                old.created_at.min(seen.seen_at)
-            }
-            Some(_) | None => seen.seen_at,
-        };
-        let known = self.newest_rate(tx, customer.mode, seen.asset, Currency::Eur, now)?;
-        let quoted = match known {
-            Ok(quoted) => quoted.lowered_by(accounts::by_seq(tx, customer.account)?.spread)?,
-            Err(NoRate) => return Ok(Err(UnmatchedReason::NoRate)),
-        };
-        let mut deposit = Deposit {
-            seq: 0,
-            id: id::new(now).to_string(),
-            account: customer.account,
-            mode: customer.mode,
-            customer: customer.seq,
-            observation,
-            customer_ref: customer.reference.clone(),
-            asset: seen.asset,
-            address: seen.address.clone(),
-            txid: seen.txid.clone(),
-            position: seen.position,
-            amount: seen.amount,
-            gross: fiat_value(quoted.rate, seen.amount, seen.asset)?,
-            quoted,
-            fixed_at: seen.block.as_ref().map(|_| now),
-            fee: Cents::ZERO,
-            status: DepositStatus::Detected,
-            was_confirmed: false,
-            created_at,
-            confirmed_at: None,
-        };
-        deposit.fee = deposit_fee(tx, &deposit)?;
-        deposit.seq = deposits::insert(tx, &deposit)?;
-        Ok(Ok(deposit))
-    }
-
-    /// Makes the value of a deposit in a block final, unless the value is already final.
-    pub(super) fn freeze_value_in_block(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        mut deposit: Deposit,
-    ) -> Result<Deposit, Error> {
-        if deposit.fixed_at.is_none() {
-            self.price_deposit(tx, now, &mut deposit)?;
-            deposit.fee = deposit_fee(tx, &deposit)?;
-            deposits::save_terms(tx, &deposit)?;
-        }
-        Ok(deposit)
-    }
-
-    /// Sets the current rate and value of a deposit and makes them final, unless they are already final.
-    ///
-    /// Keeps the earlier value if no rate is known now, or if the new value cannot be booked: a received deposit must
-    /// not be refused.
-    fn price_deposit(&self, tx: &Tx<'_>, now: Time, deposit: &mut Deposit) -> Result<(), Error> {
-        if deposit.fixed_at.is_some() {
-            return Ok(());
-        }
-        deposit.fixed_at = Some(now);
-        let (mode, asset) = (deposit.mode, deposit.asset);
-        if let Ok(quoted) = self.newest_rate(tx, mode, asset, Currency::Eur, now)?
-            && let Ok(quoted) = quoted.lowered_by(accounts::by_seq(tx, deposit.account)?.spread)
-            && let Ok(gross) = fiat_value(quoted.rate, deposit.amount, asset)
+/// Stores a new deposit, with its current value. The value is final if the deposit is in a block. If no rate
+/// of the coin was ever known, stores nothing and returns the reason.
+pub(in crate::service) fn insert_seen_deposit(
+    step: &Step<'_>,
+    customer: &Customer,
+    (observation, seen): (i64, &Observation),
+    replaced: Option<&ObservationOwner>,
+) -> Result<Result<Deposit, UnmatchedReason>, Error> {
+    let Step { service, tx, now } = *step;
+    let created_at = match replaced {
+        Some(ObservationOwner::Deposit(old))
+            if old.customer == customer.seq
+                && old.asset == seen.asset
+                && seen.amount <= old.amount =>
         {
-            (deposit.quoted, deposit.gross) = (quoted, gross);
+            old.created_at.min(seen.seen_at)
         }
-        Ok(())
-    }
+        Some(_) | None => seen.seen_at,
+    };
+    let known = service.newest_rate(tx, customer.mode, seen.asset, Currency::Eur, now)?;
+    let quoted = match known {
+        Ok(quoted) => quoted.lowered_by(accounts::by_seq(tx, customer.account)?.spread)?,
+        Err(NoRate) => return Ok(Err(UnmatchedReason::NoRate)),
+    };
+    let mut deposit = Deposit {
+        seq: 0,
+        id: id::new(now).to_string(),
+        account: customer.account,
+        mode: customer.mode,
+        customer: customer.seq,
+        observation,
+        customer_ref: customer.reference.clone(),
+        asset: seen.asset,
+        address: seen.address.clone(),
+        txid: seen.txid.clone(),
+        position: seen.position,
+        amount: seen.amount,
+        gross: fiat_value(quoted.rate, seen.amount, seen.asset)?,
+        quoted,
+        fixed_at: seen.block.as_ref().map(|_| now),
+        fee: Cents::ZERO,
+        status: DepositStatus::Detected,
+        was_confirmed: false,
+        created_at,
+        confirmed_at: None,
+    };
+    deposit.fee = deposit_fee(tx, &deposit)?;
+    deposit.seq = deposits::insert(tx, &deposit)?;
+    Ok(Ok(deposit))
+}
 
-    /// Changes the state of a deposit and books the change.
-    pub(super) fn advance_deposit(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        deposit: Deposit,
-        next: PaymentState,
-    ) -> Result<ObservationOwner, Error> {
-        let before = deposit.status.payment_state();
-        observations::update(tx, deposit.observation, before, next, now)?;
-        let confirmed_at = (next == PaymentState::Confirmed).then_some(now);
-        self.book_deposit(tx, now, deposit, next, confirmed_at)
+/// Makes the value of a deposit in a block final, unless the value is already final.
+pub(in crate::service) fn freeze_value_in_block(
+    step: &Step<'_>,
+    mut deposit: Deposit,
+) -> Result<Deposit, Error> {
+    let Step { tx, .. } = *step;
+    if deposit.fixed_at.is_none() {
+        price_deposit(step, &mut deposit)?;
+        deposit.fee = deposit_fee(tx, &deposit)?;
+        deposits::save_terms(tx, &deposit)?;
     }
+    Ok(deposit)
+}
 
-    /// Books a change of a deposit's state. Records an event if the deposit is confirmed.
-    pub(super) fn book_deposit(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        mut deposit: Deposit,
-        next: PaymentState,
-        confirmed_at: Option<Time>,
-    ) -> Result<ObservationOwner, Error> {
-        let before = deposit.status.payment_state();
-        let was_confirmed = deposit.was_confirmed;
-        let confirms = next == PaymentState::Confirmed;
-        deposit.status = next.into();
-        deposit.was_confirmed |= confirms;
-        deposit.confirmed_at = confirmed_at;
-        if confirms && !was_confirmed {
-            self.price_deposit(tx, now, &mut deposit)?;
-            // The fee follows the account's fee rate at the time of booking.
-            deposit.fee = deposit_fee(tx, &deposit)?;
-            deposits::save_terms(tx, &deposit)?;
-        }
-        let booking = Booking {
+/// Sets the current rate and value of a deposit and makes them final, unless they are already final.
+///
+/// Keeps the earlier value if no rate is known now, or if the new value cannot be booked: a received deposit must
+/// not be refused.
+fn price_deposit(step: &Step<'_>, deposit: &mut Deposit) -> Result<(), Error> {
+    let Step { service, tx, now } = *step;
+    if deposit.fixed_at.is_some() {
+        return Ok(());
+    }
+    deposit.fixed_at = Some(now);
+    let (mode, asset) = (deposit.mode, deposit.asset);
+    if let Ok(quoted) = service.newest_rate(tx, mode, asset, Currency::Eur, now)?
+        && let Ok(quoted) = quoted.lowered_by(accounts::by_seq(tx, deposit.account)?.spread)
+        && let Ok(gross) = fiat_value(quoted.rate, deposit.amount, asset)
+    {
+        (deposit.quoted, deposit.gross) = (quoted, gross);
+    }
+    Ok(())
+}
+
+/// Changes the state of a deposit and books the change.
+pub(in crate::service) fn advance_deposit(
+    step: &Step<'_>,
+    deposit: Deposit,
+    next: PaymentState,
+) -> Result<ObservationOwner, Error> {
+    let Step { tx, now, .. } = *step;
+    let before = deposit.status.payment_state();
+    observations::update(tx, deposit.observation, before, next, now)?;
+    let confirmed_at = (next == PaymentState::Confirmed).then_some(now);
+    book_deposit(step, deposit, next, confirmed_at)
+}
+
+/// Books a change of a deposit's state. Records an event if the deposit is confirmed.
+pub(in crate::service) fn book_deposit(
+    step: &Step<'_>,
+    mut deposit: Deposit,
+    next: PaymentState,
+    confirmed_at: Option<Time>,
+) -> Result<ObservationOwner, Error> {
+    let Step { service, tx, now } = *step;
+    let before = deposit.status.payment_state();
+    let was_confirmed = deposit.was_confirmed;
+    let confirms = next == PaymentState::Confirmed;
+    deposit.status = next.into();
+    deposit.was_confirmed |= confirms;
+    deposit.confirmed_at = confirmed_at;
+    if confirms && !was_confirmed {
+        price_deposit(step, &mut deposit)?;
+        // The fee follows the account's fee rate at the time of booking.
+        deposit.fee = deposit_fee(tx, &deposit)?;
+        deposits::save_terms(tx, &deposit)?;
+    }
+    let booking = Booking {
+        account: deposit.account,
+        mode: deposit.mode,
+        currency: Currency::Eur,
+        ref_type: RefType::Deposit,
+        ref_id: &deposit.id,
+        source: BookingSource::Deposit(deposit.seq),
+    };
+    let change = PaymentChange { value: deposit.gross, was_confirmed, before, next };
+    book_change(step, &booking, change)?;
+    if confirms {
+        let on_chain = service.on_chain_reader().read_state(tx, &deposit)?;
+        let object = render::customer::deposit(&deposit, deposit.net_amount()?, &on_chain)?;
+        let subject = EventSubject {
             account: deposit.account,
             mode: deposit.mode,
-            currency: Currency::Eur,
-            ref_type: RefType::Deposit,
-            ref_id: &deposit.id,
-            source: BookingSource::Deposit(deposit.seq),
+            id: &deposit.id,
+            object: &object,
+            own_url: None,
         };
-        let step = PaymentChange { value: deposit.gross, was_confirmed, before, next };
-        book_change(tx, now, &booking, step)?;
-        if confirms {
-            let on_chain = self.on_chain_reader().read_state(tx, &deposit)?;
-            let object = render::customer::deposit(&deposit, deposit.net_amount()?, &on_chain)?;
-            let subject = EventSubject {
-                account: deposit.account,
-                mode: deposit.mode,
-                id: &deposit.id,
-                object: &object,
-                own_url: None,
-            };
-            record_event(tx, now, EventType::DepositConfirmed, &subject)?;
-            if before != PaymentState::Confirmed {
-                self.mail_about_deposit(tx, now, &deposit)?;
-            }
+        record_event(tx, now, EventType::DepositConfirmed, &subject)?;
+        if before != PaymentState::Confirmed {
+            mail_about_deposit(step, &deposit)?;
         }
-        Ok(ObservationOwner::Deposit(Box::new(deposit)))
     }
+    Ok(ObservationOwner::Deposit(Box::new(deposit)))
 }
 
 /// Returns the fee on a deposit at the current fee rate of its account.

@@ -4,87 +4,75 @@
 //! confirmed, because ledger entries and events then depend on the assignment. After the undo, the payment is open
 //! again.
 
-use super::ObservationOwner;
 use crate::domain::audited_action::AuditedAction;
+use crate::domain::observation_owner::ObservationOwner;
 use crate::domain::refusal::{Refusal, RefusalCode};
-use crate::domain::time::Time;
 use crate::domain::unmatched::{UnmatchedPayment, UnmatchedResolution};
+use crate::service::Step;
 use crate::service::audit_log;
 use crate::service::settle::SettleCause;
-use crate::service::{Error, Json, Service};
-use crate::store::{Tx, deposits, invoices, payments, quotes, unmatched_payments};
+use crate::service::settle::settle_invoice;
+use crate::service::{Error, Json};
+use crate::store::{deposits, invoices, observation_owners, payments, quotes, unmatched_payments};
 use serde_json::{Value, json};
 
-impl Service {
-    /// Undoes the outcome of an unmatched payment.
-    ///
-    /// # Errors
-    ///
-    /// `not_found`. `invalid_transition` if the payment has no outcome, or if it was assigned and has been confirmed.
-    pub fn undo_outcome(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        actor: &str,
-        id: &str,
-    ) -> Result<Json, Error> {
-        let gone = || Refusal::not_found("unmatched payment");
-        let unmatched = unmatched_payments::by_id(tx, id)?.ok_or_else(gone)?;
-        let (account, from) = match unmatched.outcome {
-            None => return Err(invalid_transition("it has no outcome that could be undone")),
-            Some(UnmatchedResolution::Assigned) => {
-                self.remove_assigned_payment(tx, now, &unmatched)?
-            }
-            Some(UnmatchedResolution::Returned | UnmatchedResolution::Dismissed) => {
-                (None, Value::Null)
-            }
-        };
-        unmatched_payments::reopen(tx, unmatched.seq)?;
-        let detail = json!({
-            "outcome": unmatched.outcome, "note": unmatched.note, "returnTxid": unmatched.return_txid, "from": from,
-        });
-        let action = AuditedAction::Undo.as_str();
-        audit_log::record(tx, now, actor, action, account, Some(id), &detail)?;
-        let reopened = unmatched_payments::by_id(tx, id)?.ok_or_else(gone)?;
-        self.unmatched_payment(tx, now, &reopened)
-    }
+/// Undoes the outcome of an unmatched payment.
+///
+/// # Errors
+///
+/// `not_found`. `invalid_transition` if the payment has no outcome, or if it was assigned and has been confirmed.
+pub fn undo_outcome(step: &Step<'_>, actor: &str, id: &str) -> Result<Json, Error> {
+    let Step { service, tx, now } = *step;
+    let gone = || Refusal::not_found("unmatched payment");
+    let unmatched = unmatched_payments::by_id(tx, id)?.ok_or_else(gone)?;
+    let (account, from) = match unmatched.outcome {
+        None => return Err(invalid_transition("it has no outcome that could be undone")),
+        Some(UnmatchedResolution::Assigned) => remove_assigned_payment(step, &unmatched)?,
+        Some(UnmatchedResolution::Returned | UnmatchedResolution::Dismissed) => (None, Value::Null),
+    };
+    unmatched_payments::reopen(tx, unmatched.seq)?;
+    let detail = json!({
+        "outcome": unmatched.outcome, "note": unmatched.note, "returnTxid": unmatched.return_txid, "from": from,
+    });
+    let action = AuditedAction::Undo.as_str();
+    audit_log::record(tx, now, actor, action, account, Some(id), &detail)?;
+    let reopened = unmatched_payments::by_id(tx, id)?.ok_or_else(gone)?;
+    service.unmatched_payment(tx, now, &reopened)
+}
 
-    /// Removes the payment or deposit that an assignment created. Returns its account and the detail for the audit
-    /// log.
-    fn remove_assigned_payment(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        unmatched: &UnmatchedPayment,
-    ) -> Result<(Option<i64>, Value), Error> {
-        match super::owner_of_observation(tx, unmatched.observation)? {
-            ObservationOwner::Payment(both) => {
-                let (invoice, payment) = *both;
-                if payment.was_confirmed {
-                    return Err(already_booked_error("the payment"));
-                }
-                payments::remove(tx, &payment)?;
-                quotes::remove_unused(tx, payment.quote)?;
-                let detail = json!({ "invoice": invoice.id, "payment": payment.id });
-                let account = invoice.account;
-                invoices::mark_assignment_undone(tx, invoice.seq, now)?;
-                self.settle_invoice(tx, now, invoice, SettleCause::Other)?;
-                Ok((Some(account), detail))
+/// Removes the payment or deposit that an assignment created. Returns its account and the detail for the audit
+/// log.
+fn remove_assigned_payment(
+    step: &Step<'_>,
+    unmatched: &UnmatchedPayment,
+) -> Result<(Option<i64>, Value), Error> {
+    let Step { tx, now, .. } = *step;
+    match observation_owners::of_observation(tx, unmatched.observation)? {
+        ObservationOwner::Payment(both) => {
+            let (invoice, payment) = *both;
+            if payment.was_confirmed {
+                return Err(already_booked_error("the payment"));
             }
-            ObservationOwner::Deposit(deposit) => {
-                if deposit.was_confirmed {
-                    return Err(already_booked_error("the deposit"));
-                }
-                deposits::remove(tx, &deposit)?;
-                let detail = json!({ "customer": deposit.customer_ref, "deposit": deposit.id });
-                Ok((Some(deposit.account), detail))
+            payments::remove(tx, &payment)?;
+            quotes::remove_unused(tx, payment.quote)?;
+            let detail = json!({ "invoice": invoice.id, "payment": payment.id });
+            let account = invoice.account;
+            invoices::mark_assignment_undone(tx, invoice.seq, now)?;
+            settle_invoice(step, invoice, SettleCause::Other)?;
+            Ok((Some(account), detail))
+        }
+        ObservationOwner::Deposit(deposit) => {
+            if deposit.was_confirmed {
+                return Err(already_booked_error("the deposit"));
             }
-            ObservationOwner::Own(_)
-            | ObservationOwner::Unmatched(_)
-            | ObservationOwner::Destination(_) => Err(Error::Failed(format!(
-                "unmatched payment {} was given to nobody",
-                unmatched.id
-            ))),
+            deposits::remove(tx, &deposit)?;
+            let detail = json!({ "customer": deposit.customer_ref, "deposit": deposit.id });
+            Ok((Some(deposit.account), detail))
+        }
+        ObservationOwner::Own(_)
+        | ObservationOwner::Unmatched(_)
+        | ObservationOwner::Destination(_) => {
+            Err(Error::Failed(format!("unmatched payment {} was given to nobody", unmatched.id)))
         }
     }
 }

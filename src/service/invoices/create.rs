@@ -14,8 +14,11 @@ use crate::domain::status::InvoiceStatus;
 use crate::domain::time::{SECOND_MS, Time};
 use crate::domain::timeline::InvoiceChange;
 use crate::domain::{id, render};
+use crate::service::Step;
 use crate::service::idempotency::{CreateOutcome, IdempotencySlot, run_once};
+use crate::service::quotes::first_quote_of_new_invoice;
 use crate::service::settle::compute_invoice;
+use crate::service::settle::record_invoice_event;
 use crate::service::{Error, Json, Scope, Service, audit_log};
 use crate::store::addresses::AddressOwner;
 use crate::store::{
@@ -103,9 +106,9 @@ impl Service {
         if let Some(asset) = asset.and_then(Asset::find) {
             self.fill_stock(mode, asset.chain)?;
         }
-        self.write_repeatable(move |service, tx| {
-            run_once(tx, now, slot.as_ref(), &body, || {
-                service.check_and_create_invoice(tx, now, (account, mode), &drawn)
+        self.write_repeatable(now, move |step| {
+            run_once(step, slot.as_ref(), &body, || {
+                check_and_create_invoice(step, (account, mode), &drawn)
             })
         })
         .await
@@ -143,113 +146,6 @@ impl Service {
         Ok(PreparedInvoice { account, actor, draft, warnings, invoice })
     }
 
-    /// Makes the checks in their documented order, then creates the invoice.
-    fn check_and_create_invoice(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        (account, mode): (i64, Mode),
-        drawn: &PreparedInvoice,
-    ) -> Result<(CreateOutcome, String), Error> {
-        let account = accounts::by_seq(tx, account)?;
-        check_may_create(tx, &account, mode)?;
-        // Settings may have changed since the invoice was prepared.
-        let again = if account == *drawn.account {
-            None
-        } else {
-            let draft = (drawn.draft.clone(), drawn.warnings.clone());
-            Some(self.prepare_invoice(now, Arc::new(account), mode, drawn.actor.clone(), draft)?)
-        };
-        let drawn = again.as_ref().unwrap_or(drawn);
-        let (invoice, object) = match &drawn.invoice {
-            Ok(drawn) => drawn,
-            Err(refusal) => {
-                let made = self.response_for_existing_order_id(tx, mode, drawn)?;
-                return made.ok_or_else(|| refusal.clone().into());
-            }
-        };
-        if let Some(asset) = &drawn.draft.asset {
-            return self.create_with_coin(tx, now, drawn, invoice, asset);
-        }
-        let object = object.as_ref().ok_or_else(invoice_not_written_error)?;
-        if invoices::insert(tx, invoice)?.is_none() {
-            let made = self.response_for_existing_order_id(tx, mode, drawn)?;
-            return made.ok_or_else(invoice_not_written_error);
-        }
-        self.record_creation(tx, now, drawn, invoice, object)?;
-        let mut warnings = drawn.warnings.clone();
-        warnings.extend(self.offer_warning(tx, invoice.mode, now, invoice.currency)?);
-        let answer = self.render_with_warnings(invoice, object, &warnings)?;
-        Ok((CreateOutcome::Created, answer))
-    }
-
-    /// Creates an invoice and selects its coin. If the coin is unavailable, no coin is selected and the response has
-    /// a warning.
-    fn create_with_coin(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        drawn: &PreparedInvoice,
-        invoice: &Invoice,
-        asset: &str,
-    ) -> Result<(CreateOutcome, String), Error> {
-        // The orderId is checked before an address is claimed.
-        if let Some(made) = self.response_for_existing_order_id(tx, invoice.mode, drawn)? {
-            return Ok(made);
-        }
-        let (mut invoice, mut warnings) = (invoice.clone(), drawn.warnings.clone());
-        let quote = match self.first_quote_of_new_invoice(tx, now, &invoice, asset) {
-            Ok(quote) => Some(quote),
-            Err(Error::Refused(refusal)) => {
-                warnings.push(format!("asset was not preselected: {}", refusal.message));
-                warnings.extend(self.offer_warning(tx, invoice.mode, now, invoice.currency)?);
-                None
-            }
-            Err(failure) => return Err(failure),
-        };
-        if let Some((quote, _)) = &quote {
-            invoice.picked_quote = Some(quote.seq);
-            let quotes = std::slice::from_ref(quote);
-            compute_invoice(&mut invoice, &[], quotes, &LaggingChains::default(), now)?;
-        }
-        let seq = invoices::insert(tx, &invoice)?.ok_or_else(invoice_not_written_error)?;
-        if let Some((quote, taken)) = &quote {
-            let address = (quote.address.as_str(), *taken);
-            let owner = AddressOwner::Invoice(seq);
-            addresses::insert(tx, invoice.mode, quote.asset.chain, address, owner)?;
-            if quotes::insert(tx, seq, quote)? != quote.seq {
-                return Err(Error::Failed("a quote got another number".to_owned()));
-            }
-            chains::expect_payments(tx, invoice.mode, quote.asset.chain);
-            invoice_steps::insert(tx, seq, now, InvoiceChange::Picked(quote.seq))?;
-            invoice_steps::insert(tx, seq, now, InvoiceChange::Status(invoice.status))?;
-        }
-        let object = render::invoice(&invoice, &self.links, &[])?;
-        self.record_creation(tx, now, drawn, &invoice, &object)?;
-        let answer = self.render_with_warnings(&invoice, &object, &warnings)?;
-        Ok((CreateOutcome::Created, answer))
-    }
-
-    /// Records the event of a new invoice. An invoice that a user creates by hand is also recorded in the audit log.
-    fn record_creation(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        drawn: &PreparedInvoice,
-        invoice: &Invoice,
-        object: &RawValue,
-    ) -> Result<(), Error> {
-        if let Some(actor) = &drawn.actor {
-            let detail = json!({
-                "amount": invoice.amount, "currency": invoice.currency, "orderId": invoice.order_id,
-                "mode": invoice.mode,
-            });
-            let (account, id) = (Some(invoice.account), Some(invoice.id.as_str()));
-            audit_log::record(tx, now, actor, "invoice.create", account, id, &detail)?;
-        }
-        self.record_invoice_event(tx, now, invoice, object, EventType::InvoiceCreated)
-    }
-
     /// Returns the response for a new invoice: the object of its event, with warnings if there are any.
     fn render_with_warnings(
         &self,
@@ -282,6 +178,110 @@ impl Service {
         let json = render::invoice(&existing, &self.links, &warnings)?;
         Ok(Some((CreateOutcome::Existing, Box::<str>::from(json).into_string())))
     }
+}
+
+/// Makes the checks in their documented order, then creates the invoice.
+fn check_and_create_invoice(
+    step: &Step<'_>,
+    (account, mode): (i64, Mode),
+    drawn: &PreparedInvoice,
+) -> Result<(CreateOutcome, String), Error> {
+    let Step { service, tx, now } = *step;
+    let account = accounts::by_seq(tx, account)?;
+    check_may_create(tx, &account, mode)?;
+    // Settings may have changed since the invoice was prepared.
+    let again = if account == *drawn.account {
+        None
+    } else {
+        let draft = (drawn.draft.clone(), drawn.warnings.clone());
+        Some(service.prepare_invoice(now, Arc::new(account), mode, drawn.actor.clone(), draft)?)
+    };
+    let drawn = again.as_ref().unwrap_or(drawn);
+    let (invoice, object) = match &drawn.invoice {
+        Ok(drawn) => drawn,
+        Err(refusal) => {
+            let made = service.response_for_existing_order_id(tx, mode, drawn)?;
+            return made.ok_or_else(|| refusal.clone().into());
+        }
+    };
+    if let Some(asset) = &drawn.draft.asset {
+        return create_with_coin(step, drawn, invoice, asset);
+    }
+    let object = object.as_ref().ok_or_else(invoice_not_written_error)?;
+    if invoices::insert(tx, invoice)?.is_none() {
+        let made = service.response_for_existing_order_id(tx, mode, drawn)?;
+        return made.ok_or_else(invoice_not_written_error);
+    }
+    record_creation(step, drawn, invoice, object)?;
+    let mut warnings = drawn.warnings.clone();
+    warnings.extend(service.offer_warning(tx, invoice.mode, now, invoice.currency)?);
+    let answer = service.render_with_warnings(invoice, object, &warnings)?;
+    Ok((CreateOutcome::Created, answer))
+}
+
+/// Creates an invoice and selects its coin. If the coin is unavailable, no coin is selected and the response has
+/// a warning.
+fn create_with_coin(
+    step: &Step<'_>,
+    drawn: &PreparedInvoice,
+    invoice: &Invoice,
+    asset: &str,
+) -> Result<(CreateOutcome, String), Error> {
+    let Step { service, tx, now } = *step;
+    // The orderId is checked before an address is claimed.
+    if let Some(made) = service.response_for_existing_order_id(tx, invoice.mode, drawn)? {
+        return Ok(made);
+    }
+    let (mut invoice, mut warnings) = (invoice.clone(), drawn.warnings.clone());
+    let quote = match first_quote_of_new_invoice(step, &invoice, asset) {
+        Ok(quote) => Some(quote),
+        Err(Error::Refused(refusal)) => {
+            warnings.push(format!("asset was not preselected: {}", refusal.message));
+            warnings.extend(service.offer_warning(tx, invoice.mode, now, invoice.currency)?);
+            None
+        }
+        Err(failure) => return Err(failure),
+    };
+    if let Some((quote, _)) = &quote {
+        invoice.picked_quote = Some(quote.seq);
+        let quotes = std::slice::from_ref(quote);
+        compute_invoice(&mut invoice, &[], quotes, &LaggingChains::default(), now)?;
+    }
+    let seq = invoices::insert(tx, &invoice)?.ok_or_else(invoice_not_written_error)?;
+    if let Some((quote, taken)) = &quote {
+        let address = (quote.address.as_str(), *taken);
+        let owner = AddressOwner::Invoice(seq);
+        addresses::insert(tx, invoice.mode, quote.asset.chain, address, owner)?;
+        if quotes::insert(tx, seq, quote)? != quote.seq {
+            return Err(Error::Failed("a quote got another number".to_owned()));
+        }
+        chains::expect_payments(tx, invoice.mode, quote.asset.chain);
+        invoice_steps::insert(tx, seq, now, InvoiceChange::Picked(quote.seq))?;
+        invoice_steps::insert(tx, seq, now, InvoiceChange::Status(invoice.status))?;
+    }
+    let object = render::invoice(&invoice, &service.links, &[])?;
+    record_creation(step, drawn, &invoice, &object)?;
+    let answer = service.render_with_warnings(&invoice, &object, &warnings)?;
+    Ok((CreateOutcome::Created, answer))
+}
+
+/// Records the event of a new invoice. An invoice that a user creates by hand is also recorded in the audit log.
+fn record_creation(
+    step: &Step<'_>,
+    drawn: &PreparedInvoice,
+    invoice: &Invoice,
+    object: &RawValue,
+) -> Result<(), Error> {
+    let Step { tx, now, .. } = *step;
+    if let Some(actor) = &drawn.actor {
+        let detail = json!({
+            "amount": invoice.amount, "currency": invoice.currency, "orderId": invoice.order_id,
+            "mode": invoice.mode,
+        });
+        let (account, id) = (Some(invoice.account), Some(invoice.id.as_str()));
+        audit_log::record(tx, now, actor, "invoice.create", account, id, &detail)?;
+    }
+    record_invoice_event(step, invoice, object, EventType::InvoiceCreated)
 }
 
 /// Refuses to create an invoice if the account's status forbids new invoices. During maintenance, live invoices are

@@ -6,6 +6,7 @@
 use crate::domain::asset::Chain;
 use crate::domain::scanned::awaited_chains;
 use crate::domain::time::{MINUTE_MS, Time};
+use crate::service::sandbox::chains::set_chain_lag;
 use crate::service::tests::{NOW, block_on, seeded_service};
 use crate::service::{Error, sandbox};
 use crate::store::{Reader, audit, chains, invoices, quotes};
@@ -59,8 +60,7 @@ fn next_expiry_is_the_earliest_of_all_open_invoices() {
         (400, Chain::Solana, true),
     ] {
         let now = at(minutes);
-        block_on(service.write(move |service, tx| service.set_chain_lag(tx, now, chain, lagging)))
-            .unwrap();
+        block_on(service.write(now, move |step| set_chain_lag(step, chain, lagging))).unwrap();
         let first = service.read(earliest_expiry).unwrap();
         assert_eq!(service.next_expiry().unwrap(), first, "after {minutes}");
         let later = at(minutes + 2);

@@ -11,7 +11,9 @@ use crate::domain::mail::alarm::{
 use crate::domain::mail::messages::{self, AlarmFacts};
 use crate::domain::time::Time;
 use crate::domain::transfer::{TransferKind, TransferStatus};
-use crate::store::{FileKind, Reader, Tx, mail_alarms, mail_preferences, summary, transfers};
+use crate::service::Step;
+use crate::service::mail::queue_for_team;
+use crate::store::{FileKind, Reader, mail_alarms, mail_preferences, summary, transfers};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -80,47 +82,27 @@ impl Service {
         let Some(found) = found else {
             return match before.is_empty() {
                 true => Ok(()),
-                false => self.write(|_, tx| Ok(mail_alarms::remove_all(tx)?)).await,
+                false => self.write(now, |step| Ok(mail_alarms::remove_all(step.tx)?)).await,
             };
         };
         let changes = alarm_changes(before, &found, now);
         if changes.is_empty() {
             return Ok(());
         }
-        self.write(move |service, tx| {
+        self.write(now, move |step| {
+            let Step { tx, .. } = *step;
             for change in &changes {
                 match &change.next {
                     Some(next) => mail_alarms::put(tx, next)?,
                     None => mail_alarms::remove(tx, &change.subject.name)?,
                 }
                 if let Some(news) = change.news {
-                    service.mail_about_alarm(tx, now, change, news)?;
+                    mail_about_alarm(step, change, news)?;
                 }
             }
             Ok(())
         })
         .await
-    }
-
-    fn mail_about_alarm(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        change: &AlarmChange,
-        news: AlarmNews,
-    ) -> Result<(), Error> {
-        let AlarmState { kind, account, about, since, .. } = &change.subject;
-        let facts = AlarmFacts {
-            kind: *kind,
-            about,
-            count: change.count,
-            detail: &change.detail,
-            since: *since,
-        };
-        let url = self.dashboard_url(alarm_page(*kind));
-        self.queue_for_team(tx, now, kind.mail_kind(), *account, || {
-            messages::alarm(news, &facts, now, &url)
-        })
     }
 
     /// Returns the work that waits for an operator in live mode.
@@ -206,6 +188,20 @@ impl Service {
         let condition = service_condition(AlarmKind::Certificate, String::new(), 1);
         Some(AlarmCondition { detail: warning, ..condition })
     }
+}
+
+fn mail_about_alarm(step: &Step<'_>, change: &AlarmChange, news: AlarmNews) -> Result<(), Error> {
+    let Step { service, now, .. } = *step;
+    let AlarmState { kind, account, about, since, .. } = &change.subject;
+    let facts = AlarmFacts {
+        kind: *kind,
+        about,
+        count: change.count,
+        detail: &change.detail,
+        since: *since,
+    };
+    let url = service.dashboard_url(alarm_page(*kind));
+    queue_for_team(step, kind.mail_kind(), *account, || messages::alarm(news, &facts, now, &url))
 }
 
 /// Change of one alarm.

@@ -4,60 +4,21 @@
 //! a signed-in user. An invoice from a payment link has no address.
 
 use super::{Error, OutgoingMail, Service};
+use crate::domain::account::Account;
 use crate::domain::invoice::Invoice;
 use crate::domain::language::{AUTO, Language};
 use crate::domain::mail::MailKind;
 use crate::domain::mail::receipt::{RECEIPTS_DAILY_MAX, ReceiptFacts, receipt};
 use crate::domain::render::mail::ReceiptsView;
 use crate::domain::time::{DAY_MS, Time};
+use crate::service::Step;
 use crate::service::audit_log;
-use crate::service::checkout::Checkout;
+use crate::service::mail::queue_mail;
 use crate::store::{Reader, Tx, accounts, receipts};
 use serde_json::json;
 use std::sync::Arc;
 
 impl Service {
-    /// Queues the receipt of an invoice that has just been paid, unless it got one or the account has sent too many.
-    pub(super) fn queue_receipt(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        invoice: &Invoice,
-    ) -> Result<(), Error> {
-        let recipient = invoice.customer_email.as_ref();
-        let Some(recipient) = recipient.filter(|_| invoice.payment_link_id.is_none()) else {
-            return Ok(());
-        };
-        let seq = invoice.account;
-        if !receipts::is_on(tx, seq)? || sent_of_day(tx, seq, now)? >= RECEIPTS_DAILY_MAX {
-            return Ok(());
-        }
-        if !receipts::take(tx, invoice.seq, seq, now)? {
-            return Ok(());
-        }
-        let account = accounts::by_seq(tx, seq)?;
-        let chosen = receipts::language(tx, invoice.seq)?;
-        let language =
-            chosen.unwrap_or_else(|| Language::for_customer(None, &account.checkout_lang, ""));
-        let received = invoice.coin.as_ref().zip(invoice.amount_received);
-        let received =
-            received.map(|(coin, units)| (coin.asset.format_units(units), coin.asset.symbol));
-        let facts = ReceiptFacts {
-            shop: &account.name,
-            amount: invoice.amount,
-            currency: invoice.currency,
-            received: received.as_ref().map(|(units, symbol)| (units.as_str(), *symbol)),
-            paid_at: invoice.confirmed_at.unwrap_or(now),
-            order_id: invoice.order_id.as_deref(),
-            description: invoice.description.as_deref(),
-            invoice_id: &invoice.id,
-            url: &self.links.checkout_url(&invoice.id),
-        };
-        let text = &receipt(&facts, language);
-        let (kind, account) = (MailKind::Receipt, Some(seq));
-        self.queue_mail(tx, now, &OutgoingMail { kind, account, recipient, language, text })
-    }
-
     /// Remembers the language in which a payer sees the checkout, if the invoice may get a receipt. `picked` is the
     /// language that the payer chose on the page, and `shown` the language of the page.
     ///
@@ -66,11 +27,11 @@ impl Service {
     pub fn note_payer_language(
         self: &Arc<Self>,
         now: Time,
-        checkout: &Checkout,
+        invoice: &Invoice,
+        account: &Account,
         picked: Option<Language>,
         shown: Language,
     ) -> Result<(), Error> {
-        let (invoice, account) = (&checkout.invoice, &checkout.account);
         // Without a choice, a language of the account's settings is found when the receipt is written.
         let language = picked.or((account.checkout_lang == AUTO).then_some(shown));
         let may_get_receipt = self.mails_about(invoice.mode)
@@ -87,8 +48,9 @@ impl Service {
         })?;
         if is_new {
             // The page does not wait for this write, and is shown even if the write fails.
-            let noted = self
-                .write_detached(move |_, tx| Ok(receipts::save_language(tx, seq, language, now)?));
+            let noted = self.write_detached(now, move |step| {
+                Ok(receipts::save_language(step.tx, seq, language, now)?)
+            });
             if let Err(error) = noted {
                 log::debug!("language of a payer not recorded: error={error}");
             }
@@ -129,6 +91,43 @@ impl Service {
         }
         self.receipts_view(tx, seq, now)
     }
+}
+
+/// Queues the receipt of an invoice that has just been paid, unless it got one or the account has sent too many.
+pub(super) fn queue_receipt(step: &Step<'_>, invoice: &Invoice) -> Result<(), Error> {
+    let Step { service, tx, now } = *step;
+    let recipient = invoice.customer_email.as_ref();
+    let Some(recipient) = recipient.filter(|_| invoice.payment_link_id.is_none()) else {
+        return Ok(());
+    };
+    let seq = invoice.account;
+    if !receipts::is_on(tx, seq)? || sent_of_day(tx, seq, now)? >= RECEIPTS_DAILY_MAX {
+        return Ok(());
+    }
+    if !receipts::take(tx, invoice.seq, seq, now)? {
+        return Ok(());
+    }
+    let account = accounts::by_seq(tx, seq)?;
+    let chosen = receipts::language(tx, invoice.seq)?;
+    let language =
+        chosen.unwrap_or_else(|| Language::for_customer(None, &account.checkout_lang, ""));
+    let received = invoice.coin.as_ref().zip(invoice.amount_received);
+    let received =
+        received.map(|(coin, units)| (coin.asset.format_units(units), coin.asset.symbol));
+    let facts = ReceiptFacts {
+        shop: &account.name,
+        amount: invoice.amount,
+        currency: invoice.currency,
+        received: received.as_ref().map(|(units, symbol)| (units.as_str(), *symbol)),
+        paid_at: invoice.confirmed_at.unwrap_or(now),
+        order_id: invoice.order_id.as_deref(),
+        description: invoice.description.as_deref(),
+        invoice_id: &invoice.id,
+        url: &service.links.checkout_url(&invoice.id),
+    };
+    let text = &receipt(&facts, language);
+    let (kind, account) = (MailKind::Receipt, Some(seq));
+    queue_mail(step, &OutgoingMail { kind, account, recipient, language, text })
 }
 
 /// Returns the number of receipts of an account in the last 24 hours, at most the largest allowed number.

@@ -9,6 +9,8 @@ use crate::domain::mail::MailKind;
 use crate::domain::mail::messages::{DaySales, date_text, day_summary};
 use crate::domain::render::summary::{day_number, start_of_day};
 use crate::domain::time::{MINUTE_MS, Time};
+use crate::service::Step;
+use crate::service::mail::queue_mail;
 use crate::store::{accounts, mail_alarms, mail_preferences, summary};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -59,7 +61,8 @@ impl Service {
         sales: SalesByAccount,
         now: Time,
     ) -> Result<(), Error> {
-        self.write(move |service, tx| {
+        self.write(now, move |step| {
+            let Step { service, tx, .. } = *step;
             if mail_alarms::summary_day(tx)?.is_some_and(|last| last >= day) {
                 return Ok(());
             }
@@ -81,7 +84,7 @@ impl Service {
                     language: Language::English,
                     text: &day_summary(&date, &rows, &url),
                 };
-                service.queue_mail(tx, now, &mail)?;
+                queue_mail(step, &mail)?;
             }
             Ok(())
         })

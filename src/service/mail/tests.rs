@@ -3,7 +3,10 @@
 use super::{MailKind, MailOutcome, MailPreferences};
 use crate::domain::mail::SalesMail;
 use crate::domain::time::{DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, Time};
+use crate::service::Step;
 use crate::service::accounts;
+use crate::service::mail::queue_for_team;
+use crate::service::mail::receipts::queue_receipt;
 use crate::service::sandbox;
 use crate::service::tests::{NOW, audit_findings, block_on, seeded_service, write};
 use crate::service::{Error, Service};
@@ -14,7 +17,8 @@ use std::sync::Arc;
 
 /// Lets the operator of the sandbox get everything.
 fn subscribe_operator(service: &Arc<Service>) {
-    write(service, |_, tx| {
+    write(service, NOW, |step| {
+        let Step { tx, .. } = *step;
         let user = users::all(tx)?.remove(0);
         let preferences = MailPreferences { sales: SalesMail::Each, tasks: true, alarms: true };
         Ok(mail_preferences::put(tx, &user, &preferences)?)
@@ -44,10 +48,10 @@ fn create_invoice(service: &Arc<Service>, now: Time) -> String {
 /// Queues the receipts of all invoices in one transaction, as if all were confirmed in one batch.
 fn queue_all(service: &Arc<Service>, ids: &[String], now: Time) {
     let ids = ids.to_vec();
-    write(service, move |service, tx| {
+    write(service, now, move |step| {
         ids.iter().try_for_each(|id| {
-            let invoice = invoices::by_id(tx, id)?.unwrap();
-            service.queue_receipt(tx, now, &invoice)
+            let invoice = invoices::by_id(step.tx, id)?.unwrap();
+            queue_receipt(step, &invoice)
         })
     });
 }
@@ -55,7 +59,7 @@ fn queue_all(service: &Arc<Service>, ids: &[String], now: Time) {
 #[test]
 fn account_sends_at_most_200_receipts_in_a_day() {
     let (service, _file) = seeded_service();
-    write(&service, |_, tx| Ok(receipts::set(tx, 1, true)?));
+    write(&service, NOW, |step| Ok(receipts::set(step.tx, 1, true)?));
     let ids: Vec<String> = (0..1000).map(|_| create_invoice(&service, NOW)).collect();
     queue_all(&service, &ids, NOW);
     assert_eq!(take_all(&service, NOW).len(), 200);
@@ -74,12 +78,12 @@ fn account_sends_at_most_200_receipts_in_a_day() {
 fn alarms_are_sent_before_sales_and_sales_before_receipts() {
     let (service, _file) = seeded_service();
     subscribe_operator(&service);
-    write(&service, |_, tx| Ok(receipts::set(tx, 1, true)?));
+    write(&service, NOW, |step| Ok(receipts::set(step.tx, 1, true)?));
     let ids = [create_invoice(&service, NOW)];
     queue_all(&service, &ids, NOW);
     for kind in [MailKind::Sale, MailKind::Alarm] {
-        write(&service, move |service, tx| {
-            service.queue_for_team(tx, NOW, kind, None, || super::MailText {
+        write(&service, NOW, move |step| {
+            queue_for_team(step, kind, None, || super::MailText {
                 subject: kind.to_string(),
                 body: String::new(),
             })
@@ -97,22 +101,23 @@ fn waiting_account_is_told_once_until_it_is_approved() {
         block_on(service.update_alarms(found, at)).unwrap();
         take_all(&service, at).into_iter().map(|mail| mail.text.subject).collect::<Vec<_>>()
     };
-    let account = write(&service, |_, tx| accounts::create(tx, "New shop", NOW));
+    let account = write(&service, NOW, |step| accounts::create(step.tx, "New shop", NOW));
     let minute = |minute: i64| NOW.plus_ms(minute * MINUTE_MS);
     assert!(check(minute(0)).is_empty(), "nobody wants to be told");
     subscribe_operator(&service);
     assert!(check(minute(1)).is_empty(), "it may be approved soon");
     assert_eq!(check(minute(6)), ["1 account waits for approval"]);
     assert!(check(minute(90)).is_empty());
-    write(&service, |_, tx| accounts::create(tx, "Second shop", NOW).map(drop));
+    write(&service, NOW, |step| accounts::create(step.tx, "Second shop", NOW).map(drop));
     assert_eq!(check(minute(91)), ["2 accounts wait for approval"]);
-    write(&service, move |_, tx| {
+    write(&service, NOW, move |step| {
         let mut account = account;
         let active = crate::domain::account::AccountStatus::Active;
-        accounts::change_status(tx, "a test", &mut account, active, NOW)
+        accounts::change_status(step.tx, "a test", &mut account, active, NOW)
     });
     assert!(check(minute(92)).is_empty());
-    write(&service, |_, tx| {
+    write(&service, NOW, |step| {
+        let Step { tx, .. } = *step;
         let mut second = crate::store::accounts::all(tx)?.pop().unwrap();
         let rejected = crate::domain::account::AccountStatus::Rejected;
         accounts::change_status(tx, "a test", &mut second, rejected, NOW)
@@ -125,8 +130,8 @@ fn waiting_account_is_told_once_until_it_is_approved() {
 fn message_of_an_ended_process_is_sent_once_more() {
     let (service, _file) = seeded_service();
     subscribe_operator(&service);
-    write(&service, |service, tx| {
-        service.queue_for_team(tx, NOW, MailKind::Alarm, None, || super::MailText {
+    write(&service, NOW, |step| {
+        queue_for_team(step, MailKind::Alarm, None, || super::MailText {
             subject: "s".to_owned(),
             body: "b".to_owned(),
         })
@@ -151,8 +156,8 @@ fn waiting_and_old_messages_are_pruned() {
     let (service, _file) = seeded_service();
     subscribe_operator(&service);
     let queue = |at: Time| {
-        write(&service, move |service, tx| {
-            service.queue_for_team(tx, at, MailKind::Sale, None, || super::MailText {
+        write(&service, at, move |step| {
+            queue_for_team(step, MailKind::Sale, None, || super::MailText {
                 subject: "s".to_owned(),
                 body: "b".to_owned(),
             })

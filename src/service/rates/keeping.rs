@@ -6,8 +6,9 @@
 use crate::domain::money::Currency;
 use crate::domain::rate::{CoinFigure, FigureSource, RateSource, agreed_rate};
 use crate::domain::time::Time;
+use crate::service::Step;
 use crate::service::{Error, Service};
-use crate::store::{Tx, keys, rate_figures, rate_sources, rates_known};
+use crate::store::{keys, rate_figures, rate_sources, rates_known};
 use std::sync::Arc;
 
 impl Service {
@@ -22,15 +23,16 @@ impl Service {
         self: &Arc<Self>,
         sources: Vec<FigureSource>,
     ) -> Result<(), Error> {
-        self.write(move |_, tx| {
-            for state in rate_sources::all(tx)? {
-                if !sources.contains(&state.source) {
-                    rate_sources::forget(tx, state.source)?;
+        self.store
+            .write(move |tx| {
+                for state in rate_sources::all(tx)? {
+                    if !sources.contains(&state.source) {
+                        rate_sources::forget(tx, state.source)?;
+                    }
                 }
-            }
-            Ok(())
-        })
-        .await
+                Ok(())
+            })
+            .await
     }
 
     /// Stores the prices of a source that was queried at `asked_at`.
@@ -41,11 +43,12 @@ impl Service {
         asked_at: Time,
         told: Vec<CoinFigure>,
     ) -> Result<(), Error> {
-        self.write(move |_, tx| {
+        self.write(now, move |step| {
+            let Step { tx, .. } = *step;
             rate_sources::record_success(tx, source, asked_at)?;
             rate_figures::replace_figures(tx, source, &told)?;
             for one in &told {
-                store_known_rate(tx, now, one.coin, one.currency)?;
+                store_known_rate(step, one.coin, one.currency)?;
             }
             Ok(())
         })
@@ -59,7 +62,8 @@ impl Service {
         asked_at: Time,
         problem: String,
     ) -> Result<(), Error> {
-        self.write(move |_, tx| Ok(rate_sources::record_failure(tx, source, asked_at, &problem)?))
+        self.store
+            .write(move |tx| Ok(rate_sources::record_failure(tx, source, asked_at, &problem)?))
             .await
     }
 }
@@ -67,7 +71,8 @@ impl Service {
 /// Stores the current rate as the newest known one, if public sources agree on it.
 ///
 /// A rate from the operator's file is not stored here, because the rate must become unknown when the file is removed.
-fn store_known_rate(tx: &Tx<'_>, now: Time, coin: &str, currency: Currency) -> Result<(), Error> {
+fn store_known_rate(step: &Step<'_>, coin: &str, currency: Currency) -> Result<(), Error> {
+    let Step { tx, now, .. } = *step;
     let figures = rate_figures::of_coin(tx, coin, currency)?;
     if let Ok(quoted) = agreed_rate(&figures, now)
         && quoted.source == RateSource::Median

@@ -10,12 +10,14 @@ use crate::domain::money::{Bps, Currency};
 use crate::domain::rate::FRESH_MS_MAX;
 use crate::domain::refusal::RefusalCode;
 use crate::domain::time::Time;
+use crate::service::Step;
+use crate::service::quotes::quote_unrequested_coin;
 use crate::service::tests::{
     NOW, STALE, bitcoin, block_on, create_live_invoice, fixed_rate, live_caller, live_service,
     seeded_service, unwrap_refusal, write,
 };
 use crate::service::{Faults, Service};
-use crate::store::{Reader, Tx, invoices};
+use crate::store::{Reader, invoices};
 use std::sync::Arc;
 
 #[test]
@@ -82,17 +84,17 @@ fn coin_without_fresh_rate_cannot_be_selected() {
     // Received money is priced at the newest known rate.
     let quote = {
         let id = id.clone();
-        move |service: &Service, tx: &Tx<'_>| {
-            let mut invoice = invoices::by_id(tx, &id)?.unwrap();
-            service.quote_unrequested_coin(tx, NOW, &mut invoice, bitcoin(), "somewhere")
+        move |step: &Step<'_>| {
+            let mut invoice = invoices::by_id(step.tx, &id)?.unwrap();
+            quote_unrequested_coin(step, &mut invoice, bitcoin(), "somewhere")
         }
     };
-    let none = unwrap_refusal(real.write_and_wait(quote.clone()));
+    let none = unwrap_refusal(real.write_and_wait(NOW, quote.clone()));
     assert_eq!(
         (none.code, none.message.as_str()),
         (RefusalCode::CoinUnavailable, "BTC has no rate")
     );
     let just_stale = NOW.plus_ms(-FRESH_MS_MAX - 1);
-    let made = write(&simulated, quote);
+    let made = write(&simulated, NOW, quote);
     assert_eq!(made.quoted, fixed_rate(bitcoin(), Currency::Eur, just_stale));
 }

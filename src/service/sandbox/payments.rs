@@ -13,15 +13,19 @@ use crate::domain::money::coin::Units;
 use crate::domain::observation::{
     InputSource, OUTPUTS_MAX, Observation, ObservationKey, StoredObservation,
 };
+use crate::domain::observation_owner::{IntakeOutcome, ObservationChange};
 use crate::domain::payment::PaymentState;
 use crate::domain::payment::inputs::{
-    SandboxOutput, SandboxPayment, SandboxPaymentState, SandboxPaymentStep as Step,
+    SandboxOutput, SandboxPayment, SandboxPaymentState, SandboxPaymentStep,
 };
 use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::sandbox::SandboxTransaction;
 use crate::domain::time::Time;
 use crate::domain::unmatched::UnmatchedResolution;
-use crate::service::intake::{IntakeOutcome, ObservationChange};
+use crate::service::Step;
+use crate::service::observations::{change_observation, record_observation};
+use crate::service::sandbox::payments::depth::{remove_payment_from_block, set_confirmations};
+use crate::service::sandbox::target::payment_target;
 use crate::service::{Error, Json, Service};
 use crate::store::{
     Reader, Tx, deposits, observations, own_transfers, payments, unmatched_payments,
@@ -43,116 +47,15 @@ impl Service {
         now: Time,
         body: Map<String, Value>,
     ) -> Result<(bool, Json), Error> {
-        self.write(move |service, tx| {
+        self.write(now, move |step| {
             let fields = Fields::new(&body);
             if fields.get("outputs").is_some() {
-                service.add_outputs(tx, now, fields)
+                add_outputs(step, fields)
             } else {
-                service.add_payment(tx, now, fields)
+                add_payment(step, fields)
             }
         })
         .await
-    }
-
-    /// Adds one payment to a chain. If an output of the transaction already has this address and coin, uses this
-    /// output. Otherwise adds an output after the existing ones.
-    fn add_payment(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        fields: Fields<'_>,
-    ) -> Result<(bool, Json), Error> {
-        fields.refuse_unknown(&["invoice", "address", "asset", "amount", "txid", "seenAt"])?;
-        let target = self.payment_target(tx, now, fields)?;
-        let amount = target.requested_amount_or_due(SandboxPayment::amount(fields)?)?;
-        let txid = txid_or_new(SandboxPayment::txid(fields)?, target.asset, now)?;
-        let known = observations::of_transaction(tx, target.mode, target.asset.chain, &txid)?;
-        let same = known.iter().find(|known| pays_target(known, &target));
-        let last = known.last().map(|last| last.seen.position);
-        let position = match (same, last) {
-            (Some(same), _) => same.seen.position,
-            (None, Some(last)) => last.saturating_add(1),
-            (None, None) => 0,
-        };
-        let seen_at = read_seen_at(tx, now, &target, fields)?;
-        let place = (txid, position);
-        let outcome = self.add_output(tx, (now, seen_at), target, place, (amount, &[]))?;
-        let nothing = || Refusal::field("amount", "must be more than zero");
-        let outcome = outcome.ok_or_else(nothing)?;
-        let is_new = outcome.is_new;
-        Ok((is_new, self.render_owned_payment(tx, &outcome.into_booked_owner()?)?))
-    }
-
-    /// Adds several outputs of one transaction to a chain, in their order. As on a real chain, an output of zero is
-    /// not stored, and one that cannot be booked is stored as unmatched.
-    fn add_outputs(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        fields: Fields<'_>,
-    ) -> Result<(bool, Json), Error> {
-        fields.refuse_unknown(&["txid", "seenAt", "spends", "coinbase", "outputs"])?;
-        let spends = read_inputs(tx, fields)?;
-        let outputs = SandboxPayment::outputs(fields)?.unwrap_or_default();
-        if !(1..=OUTPUTS_MAX).contains(&outputs.len()) {
-            let problem = format!("must have 1 to {OUTPUTS_MAX} entries");
-            return Err(Refusal::field("outputs", problem).into());
-        }
-        let mut of: Option<(Mode, &'static Asset, String)> = None;
-        let (mut any_new, mut shown, mut positions) = (false, Vec::new(), Vec::new());
-        for (at, output) in outputs.iter().enumerate() {
-            let inside = |error: Error| match error {
-                Error::Refused(refusal) => Error::Refused(Refusal {
-                    message: format!("outputs[{at}]: {}", refusal.message),
-                    ..refusal
-                }),
-                Error::Failed(_) => error,
-            };
-            let output = output
-                .as_object()
-                .ok_or_else(|| Refusal::field("outputs", "must be a list of JSON objects"))?;
-            let output = Fields::new(output);
-            let mut put = || {
-                output.refuse_unknown(SandboxOutput::NAMES)?;
-                let target = self.payment_target(tx, now, output)?;
-                let amount = target.requested_amount_or_due(SandboxOutput::amount(output)?)?;
-                let position = position_or_index(SandboxOutput::position(output)?, at)?;
-                if positions.contains(&position) {
-                    let problem = "must be different for each output of a transaction";
-                    return Err(Refusal::field("position", problem).into());
-                }
-                positions.push(position);
-                let (mode, first, txid) = match of.take() {
-                    Some(of) => of,
-                    None => (
-                        target.mode,
-                        target.asset,
-                        txid_or_new(SandboxPayment::txid(fields)?, target.asset, now)?,
-                    ),
-                };
-                if (target.mode, target.asset.chain) != (mode, first.chain) {
-                    let problem =
-                        format!("must be of {} in {mode} mode, like the first", first.chain);
-                    return Err(Refusal::field("outputs", problem).into());
-                }
-                if spends.contains(&InputSource::Coinbase) && !first.chain.has_outputs() {
-                    let problem = format!(
-                        "must be false or left out: {} has no such transactions",
-                        first.chain
-                    );
-                    return Err(Refusal::field("coinbase", problem).into());
-                }
-                let place = (txid.clone(), position);
-                of = Some((mode, first, txid));
-                let seen_at = read_seen_at(tx, now, &target, fields)?;
-                self.add_output(tx, (now, seen_at), target, place, (amount, &spends))
-            };
-            if let Some(outcome) = put().map_err(inside)? {
-                any_new |= outcome.is_new;
-                shown.push(self.render_owned_payment(tx, &outcome.owned)?);
-            }
-        }
-        Ok((any_new, to_raw_value(&SandboxTransaction { data: shown })?))
     }
 
     /// Adds an output at its position. Returns `None` if its amount is zero.
@@ -186,7 +89,7 @@ impl Service {
             block: None,
             spends: spends.to_vec(),
         };
-        self.record_observation(tx, now, &seen, target.picked)
+        record_observation(&Step { service: self, tx, now }, &seen, target.picked)
     }
 
     /// Changes the state of a payment on its simulated chain.
@@ -200,13 +103,14 @@ impl Service {
         body: Map<String, Value>,
     ) -> Result<Json, Error> {
         let id = id.to_owned();
-        let moved = self.write(move |service, tx| {
+        let moved = self.write(now, move |step| {
+            let Step { service, tx, .. } = *step;
             let fields = Fields::new(&body);
             fields.refuse_unknown(SandboxPaymentState::NAMES)?;
             let change = RequestedChange::read(fields)?;
             let id = id::parse(&id).ok_or_else(|| Refusal::not_found("payment"))?;
             for name in ["amount", "txid"] {
-                if !matches!(change, RequestedChange::Step(Step::Replaced))
+                if !matches!(change, RequestedChange::Step(SandboxPaymentStep::Replaced))
                     && fields.get(name).is_some()
                 {
                     return Err(
@@ -217,12 +121,8 @@ impl Service {
             let observed =
                 find_observation(tx, &id)?.ok_or_else(|| Refusal::not_found("payment"))?;
             let outcome = match change {
-                RequestedChange::Step(step) => {
-                    service.apply_payment_step(tx, now, observed, step, fields)?
-                }
-                RequestedChange::Confirmations(count) => {
-                    service.set_confirmations(tx, now, observed, count)?
-                }
+                RequestedChange::Step(next) => apply_payment_step(step, observed, next, fields)?,
+                RequestedChange::Confirmations(count) => set_confirmations(step, observed, count)?,
             };
             if outcome.is_new {
                 return service.render_owned_payment(tx, &outcome.into_booked_owner()?).map(Ok);
@@ -235,47 +135,138 @@ impl Service {
         });
         Ok(moved.await??)
     }
+}
 
-    /// Moves a payment to another state on its simulated chain.
-    ///
-    /// # Errors
-    /// `invalid_request`, `invalid_transition`.
-    fn apply_payment_step(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        observed: StoredObservation,
-        step: Step,
-        fields: Fields<'_>,
-    ) -> Result<IntakeOutcome, Error> {
-        let place = observed.seen.key();
-        let replacing;
-        let change = match (step, observed.state) {
-            (Step::Confirmed, _) => ObservationChange::Confirmed,
-            (Step::Dropped, _) => ObservationChange::Dropped,
-            (Step::Seen, PaymentState::Dropped) | (Step::Orphaned, PaymentState::Confirmed) => {
-                ObservationChange::Seen
-            }
-            (Step::Orphaned, PaymentState::Seen) if observed.seen.block.is_some() => {
-                return self.remove_payment_from_block(tx, now, observed);
-            }
-            (Step::Replaced, PaymentState::Seen) => {
-                replacing = replacement_observation(tx, now, observed, fields)?;
-                ObservationChange::ReplacedBy(&replacing)
-            }
-            (Step::Seen | Step::Orphaned | Step::Replaced, state) => {
-                let message = format!("a payment that is {state} cannot be {step}");
-                let code = RefusalCode::InvalidTransition;
-                return Err(Refusal::for_param(code, "state", message).into());
-            }
-        };
-        self.change_observation(tx, now, &place, change)
+/// Adds one payment to a chain. If an output of the transaction already has this address and coin, uses this
+/// output. Otherwise adds an output after the existing ones.
+fn add_payment(step: &Step<'_>, fields: Fields<'_>) -> Result<(bool, Json), Error> {
+    let Step { service, tx, now } = *step;
+    fields.refuse_unknown(&["invoice", "address", "asset", "amount", "txid", "seenAt"])?;
+    let target = payment_target(step, fields)?;
+    let amount = target.requested_amount_or_due(SandboxPayment::amount(fields)?)?;
+    let txid = txid_or_new(SandboxPayment::txid(fields)?, target.asset, now)?;
+    let known = observations::of_transaction(tx, target.mode, target.asset.chain, &txid)?;
+    let same = known.iter().find(|known| pays_target(known, &target));
+    let last = known.last().map(|last| last.seen.position);
+    let position = match (same, last) {
+        (Some(same), _) => same.seen.position,
+        (None, Some(last)) => last.saturating_add(1),
+        (None, None) => 0,
+    };
+    let seen_at = read_seen_at(tx, now, &target, fields)?;
+    let place = (txid, position);
+    let outcome = service.add_output(tx, (now, seen_at), target, place, (amount, &[]))?;
+    let nothing = || Refusal::field("amount", "must be more than zero");
+    let outcome = outcome.ok_or_else(nothing)?;
+    let is_new = outcome.is_new;
+    Ok((is_new, service.render_owned_payment(tx, &outcome.into_booked_owner()?)?))
+}
+
+/// Adds several outputs of one transaction to a chain, in their order. As on a real chain, an output of zero is
+/// not stored, and one that cannot be booked is stored as unmatched.
+fn add_outputs(step: &Step<'_>, fields: Fields<'_>) -> Result<(bool, Json), Error> {
+    let Step { service, tx, now } = *step;
+    fields.refuse_unknown(&["txid", "seenAt", "spends", "coinbase", "outputs"])?;
+    let spends = read_inputs(tx, fields)?;
+    let outputs = SandboxPayment::outputs(fields)?.unwrap_or_default();
+    if !(1..=OUTPUTS_MAX).contains(&outputs.len()) {
+        let problem = format!("must have 1 to {OUTPUTS_MAX} entries");
+        return Err(Refusal::field("outputs", problem).into());
     }
+    let mut of: Option<(Mode, &'static Asset, String)> = None;
+    let (mut any_new, mut shown, mut positions) = (false, Vec::new(), Vec::new());
+    for (at, output) in outputs.iter().enumerate() {
+        let inside = |error: Error| match error {
+            Error::Refused(refusal) => Error::Refused(Refusal {
+                message: format!("outputs[{at}]: {}", refusal.message),
+                ..refusal
+            }),
+            Error::Failed(_) => error,
+        };
+        let output = output
+            .as_object()
+            .ok_or_else(|| Refusal::field("outputs", "must be a list of JSON objects"))?;
+        let output = Fields::new(output);
+        let mut put = || {
+            output.refuse_unknown(SandboxOutput::NAMES)?;
+            let target = payment_target(step, output)?;
+            let amount = target.requested_amount_or_due(SandboxOutput::amount(output)?)?;
+            let position = position_or_index(SandboxOutput::position(output)?, at)?;
+            if positions.contains(&position) {
+                let problem = "must be different for each output of a transaction";
+                return Err(Refusal::field("position", problem).into());
+            }
+            positions.push(position);
+            let (mode, first, txid) = match of.take() {
+                Some(of) => of,
+                None => (
+                    target.mode,
+                    target.asset,
+                    txid_or_new(SandboxPayment::txid(fields)?, target.asset, now)?,
+                ),
+            };
+            if (target.mode, target.asset.chain) != (mode, first.chain) {
+                let problem = format!("must be of {} in {mode} mode, like the first", first.chain);
+                return Err(Refusal::field("outputs", problem).into());
+            }
+            if spends.contains(&InputSource::Coinbase) && !first.chain.has_outputs() {
+                let problem =
+                    format!("must be false or left out: {} has no such transactions", first.chain);
+                return Err(Refusal::field("coinbase", problem).into());
+            }
+            let place = (txid.clone(), position);
+            of = Some((mode, first, txid));
+            let seen_at = read_seen_at(tx, now, &target, fields)?;
+            service.add_output(tx, (now, seen_at), target, place, (amount, &spends))
+        };
+        if let Some(outcome) = put().map_err(inside)? {
+            any_new |= outcome.is_new;
+            shown.push(service.render_owned_payment(tx, &outcome.owned)?);
+        }
+    }
+    Ok((any_new, to_raw_value(&SandboxTransaction { data: shown })?))
+}
+
+/// Moves a payment to another state on its simulated chain.
+///
+/// # Errors
+/// `invalid_request`, `invalid_transition`.
+fn apply_payment_step(
+    step: &Step<'_>,
+    observed: StoredObservation,
+    next: SandboxPaymentStep,
+    fields: Fields<'_>,
+) -> Result<IntakeOutcome, Error> {
+    let Step { tx, now, .. } = *step;
+    let place = observed.seen.key();
+    let replacing;
+    let change = match (next, observed.state) {
+        (SandboxPaymentStep::Confirmed, _) => ObservationChange::Confirmed,
+        (SandboxPaymentStep::Dropped, _) => ObservationChange::Dropped,
+        (SandboxPaymentStep::Seen, PaymentState::Dropped)
+        | (SandboxPaymentStep::Orphaned, PaymentState::Confirmed) => ObservationChange::Seen,
+        (SandboxPaymentStep::Orphaned, PaymentState::Seen) if observed.seen.block.is_some() => {
+            return remove_payment_from_block(step, observed);
+        }
+        (SandboxPaymentStep::Replaced, PaymentState::Seen) => {
+            replacing = replacement_observation(tx, now, observed, fields)?;
+            ObservationChange::ReplacedBy(&replacing)
+        }
+        (
+            SandboxPaymentStep::Seen | SandboxPaymentStep::Orphaned | SandboxPaymentStep::Replaced,
+            state,
+        ) => {
+            let message = format!("a payment that is {state} cannot be {next}");
+            let code = RefusalCode::InvalidTransition;
+            return Err(Refusal::for_param(code, "state", message).into());
+        }
+    };
+    change_observation(step, &place, change)
 }
 
 /// A change of a payment, as a request describes it.
 enum RequestedChange {
-    Step(Step),
+    Step(SandboxPaymentStep),
     /// Number of confirmations.
     Confirmations(u32),
 }
@@ -286,10 +277,10 @@ impl RequestedChange {
     /// # Errors
     /// `invalid_request` unless exactly one of state and confirmations is given.
     fn read(fields: Fields<'_>) -> Result<RequestedChange, Refusal> {
-        let step = SandboxPaymentState::state(fields)?;
+        let next = SandboxPaymentState::state(fields)?;
         let count = SandboxPaymentState::confirmations(fields)?;
-        match (step, count) {
-            (Some(step), None) => Ok(RequestedChange::Step(step)),
+        match (next, count) {
+            (Some(next), None) => Ok(RequestedChange::Step(next)),
             (None, Some(count)) => {
                 Ok(RequestedChange::Confirmations(u32::try_from(count).unwrap_or(u32::MAX)))
             }

@@ -70,6 +70,6 @@ impl Service {
         overwrite(&snapshot_path(of, name), of)?;
         // Before each batch, the writer checks whether another process has written, and clears its caches in that
         // case. This empty write triggers the check.
-        self.write_and_wait(|_, _| Ok(()))
+        self.store.write_and_wait(|_| Ok(()))
     }
 }

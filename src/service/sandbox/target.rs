@@ -1,6 +1,6 @@
 //! Finds the target of a payment on a simulated chain: coin, address and amount.
 //!
-//! `intake` finds the owner of the address later.
+//! `observations` finds the owner of the address later.
 //!
 //! Invariant: if nothing is due at an address, the request must contain coin and amount.
 
@@ -13,12 +13,13 @@ use crate::domain::money::coin::Units;
 use crate::domain::payment::inputs::SandboxOutput;
 use crate::domain::quote::{Quote, coin_unavailable};
 use crate::domain::refusal::Refusal;
-use crate::domain::time::Time;
-use crate::service::invoices::find_invoice;
+use crate::service::Error;
+use crate::service::Step;
+use crate::service::lookups::find_invoice;
 use crate::service::payments::amount_still_due;
-use crate::service::{Error, Service};
+use crate::service::payments::quote_to_pay;
 use crate::store::addresses::{AddressOwner, find_owner};
-use crate::store::{Reader, Tx, customers, invoices, payments, quotes};
+use crate::store::{Reader, customers, invoices, payments, quotes};
 
 /// Coin, address and default amount of a simulated payment.
 pub(super) struct PaymentTarget {
@@ -63,53 +64,41 @@ pub(super) fn parse_amount(text: Option<String>, asset: &Asset) -> Result<Option
     amount.transpose().map_err(|problem| Refusal::field("amount", problem))
 }
 
-impl Service {
-    /// Returns the target of the payment that a body describes.
-    pub(super) fn payment_target(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        fields: Fields<'_>,
-    ) -> Result<PaymentTarget, Error> {
-        let asset = SandboxOutput::asset(fields)?;
-        let asset = asset.as_deref();
-        let invoice = SandboxOutput::invoice(fields)?;
-        let address = SandboxOutput::address(fields)?;
-        match (invoice, address) {
-            (Some(id), None) => self.target_at_quote(tx, now, &id, asset),
-            (None, Some(address)) => {
-                target_at_address(tx, &address, asset, fields.get("amount").is_some())
-            }
-            (Some(_), Some(_)) | (None, None) => {
-                Err(Refusal::field("invoice", "or address must be given, but not both").into())
-            }
+/// Returns the target of the payment that a body describes.
+pub(super) fn payment_target(step: &Step<'_>, fields: Fields<'_>) -> Result<PaymentTarget, Error> {
+    let asset = SandboxOutput::asset(fields)?;
+    let asset = asset.as_deref();
+    let invoice = SandboxOutput::invoice(fields)?;
+    let address = SandboxOutput::address(fields)?;
+    match (invoice, address) {
+        (Some(id), None) => target_at_quote(step, &id, asset),
+        (None, Some(address)) => {
+            target_at_address(step.tx, &address, asset, fields.get("amount").is_some())
+        }
+        (Some(_), Some(_)) | (None, None) => {
+            Err(Refusal::field("invoice", "or address must be given, but not both").into())
         }
     }
+}
 
-    /// Returns the target at an invoice's quote. Creates the quote if there is none.
-    fn target_at_quote(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        id: &str,
-        asset: Option<&str>,
-    ) -> Result<PaymentTarget, Error> {
-        let mut invoice = find_invoice(tx, id)?;
-        let mut quotes = quotes::of_invoice(tx, invoice.seq)?;
-        quotes.retain(|quote| !quote.given);
-        if let Some(asset) = asset
-            && !quotes.is_empty()
-        {
-            let never = || coin_unavailable(format!("{asset} was never quoted for this invoice"));
-            let quote = quotes.into_iter().find(|quote| quote.asset.id == asset);
-            return PaymentTarget::for_quote(tx, &invoice, quote.ok_or_else(never)?);
-        }
-        let picked_before = invoice.picked_quote;
-        let quote = self.quote_to_pay(tx, now, &mut invoice, asset)?;
-        let mut target = PaymentTarget::for_quote(tx, &invoice, quote)?;
-        target.picked = (invoice.picked_quote != picked_before).then_some(invoice);
-        Ok(target)
+/// Returns the target at an invoice's quote. Creates the quote if there is none.
+fn target_at_quote(step: &Step<'_>, id: &str, asset: Option<&str>) -> Result<PaymentTarget, Error> {
+    let Step { tx, .. } = *step;
+    let mut invoice = find_invoice(tx, id)?;
+    let mut quotes = quotes::of_invoice(tx, invoice.seq)?;
+    quotes.retain(|quote| !quote.given);
+    if let Some(asset) = asset
+        && !quotes.is_empty()
+    {
+        let never = || coin_unavailable(format!("{asset} was never quoted for this invoice"));
+        let quote = quotes.into_iter().find(|quote| quote.asset.id == asset);
+        return PaymentTarget::for_quote(tx, &invoice, quote.ok_or_else(never)?);
     }
+    let picked_before = invoice.picked_quote;
+    let quote = quote_to_pay(step, &mut invoice, asset)?;
+    let mut target = PaymentTarget::for_quote(tx, &invoice, quote)?;
+    target.picked = (invoice.picked_quote != picked_before).then_some(invoice);
+    Ok(target)
 }
 
 /// Returns the target at an address. An address without an owner needs a coin and an amount.

@@ -2,8 +2,8 @@
 
 use super::StepActor;
 use super::acts::record_entry;
-use super::destination::load_destination_of;
 use super::hold::hold_of_transfer;
+use super::loading::load_destination_of;
 use crate::domain::id;
 use crate::domain::payment::simulated_txid;
 use crate::domain::refusal::{Refusal, RefusalCode};
@@ -17,144 +17,16 @@ use crate::domain::transfer::step::{Settlement, TransferAction, TransferStep};
 use crate::domain::transfer::{
     SendingState, SettledBy, Transfer, TransferStatus, TxidSource, invalid_step,
 };
+use crate::service::Step;
+use crate::service::approval::{approval_step, sender_after_release};
+use crate::service::transfers::acts::{detach_transaction, dismiss_proposal, enter_transaction};
+use crate::service::transfers::apply_step;
+use crate::service::transfers::reviews::end_review;
+use crate::service::transfers::simulated::simulate_transaction;
 use crate::service::{Error, Service};
-use crate::store::{Reader, Tx, transfer_acts, transfer_reviews};
+use crate::store::{Reader, transfer_acts, transfer_reviews};
 
 impl Service {
-    /// Performs the requested step.
-    ///
-    /// While the signer sends a transfer, only the signer's result may change the transfer. Otherwise a person could
-    /// fail a transfer whose amount is being sent.
-    ///
-    /// # Errors
-    ///
-    /// `invalid_request`, `invalid_transition`.
-    pub(in crate::service) fn apply_step_by_hand(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        by: StepActor<'_>,
-        of: &Transfer,
-        request: TransferStepRequest,
-    ) -> Result<Transfer, Error> {
-        if of.sending == Some(SendingState::Running) {
-            let message = "a command is sending it now; wait until it has ended";
-            return Err(
-                Refusal::for_param(RefusalCode::InvalidTransition, "action", message).into()
-            );
-        }
-        let action = request.action;
-        if of.status.after_action(action).is_some() {
-            of.check_action(action)?;
-        }
-        if matches!(action, TransferAction::Reject | TransferAction::Cancel) {
-            check_was_not_sent(tx, now, of)?;
-        }
-        let step = match action {
-            TransferAction::Pay => {
-                return self.attach_entered_transaction(tx, now, by, of, request);
-            }
-            TransferAction::Detach => return self.detach_transaction(tx, now, by, of),
-            TransferAction::Dismiss => return self.dismiss_proposal(tx, now, by, of, &request),
-            TransferAction::Resolve | TransferAction::Adjust => {
-                return self.end_review(tx, now, by, of, &request);
-            }
-            TransferAction::Chain => return self.simulate_transaction(tx, now, by, of, &request),
-            // The action is checked before the inputs of the step, so that an impossible step does not ask for
-            // missing inputs.
-            _ if of.status.after_action(action).is_none() => {
-                return Err(invalid_step(of.kind, of.status, action).into());
-            }
-            TransferAction::Approve | TransferAction::Reassign => {
-                self.approval_step(tx, now, of, &request)?
-            }
-            TransferAction::Process => TransferStep::Process(None),
-            TransferAction::Fail => {
-                self.check_may_fail(tx, now, of, request.force)?;
-                if let Some((txid, from @ TxidSource::Chain)) = of.transaction() {
-                    // It stays the transaction of the transfer, whatever fits the next one.
-                    record_entry(tx, now, of, (&txid, from))?;
-                }
-                TransferStep::Fail(request.reason)
-            }
-            TransferAction::Reject => TransferStep::Reject(request.reason),
-            TransferAction::Cancel => TransferStep::Cancel(request.reason),
-            TransferAction::Release => {
-                self.check_may_release(tx, of, request.unverified)?;
-                TransferStep::Release(self.sender_after_release(tx, now, of, &request)?)
-            }
-        };
-        self.apply_step(tx, now, by, of, step)
-    }
-
-    /// Attaches the transaction that a person enters.
-    ///
-    /// Settles the transfer at once if its chain is simulated or the person gives a reason. The transfer is also
-    /// settled at once if there is no node and the person accepts an unverified transaction.
-    fn attach_entered_transaction(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        by: StepActor<'_>,
-        of: &Transfer,
-        request: TransferStepRequest,
-    ) -> Result<Transfer, Error> {
-        let is_reopened = of.status == TransferStatus::Paid && is_payment_gone(tx, of)?;
-        if of.status != TransferStatus::Processing && !is_reopened {
-            return Err(invalid_step(of.kind, of.status, request.action).into());
-        }
-        let chain = of.asset.chain;
-        if self.is_simulated(of.mode) {
-            let made_up = || simulated_txid(chain, &id::new(now).to_string());
-            let given = request.txid.as_deref().map(parse_txid).transpose()?;
-            let by_person = request.reason.is_some();
-            let settlement = Settlement {
-                txid: Some(given.or_else(|| of.txid.clone()).unwrap_or_else(made_up)),
-                by: if by_person { SettledBy::Person } else { SettledBy::Unchecked },
-                reason: request.reason,
-            };
-            return self.settle_by_hand(tx, now, by, of, settlement);
-        }
-        let given = request.txid.as_deref();
-        let given = given.map(|text| parse_txid_on(chain, text)).transpose()?;
-        let missing = || Refusal::field("txid", "must be given: the transaction that sent it");
-        if request.reason.is_some() && !is_reopened {
-            let settlement =
-                Settlement { txid: given, by: SettledBy::Person, reason: request.reason };
-            return self.settle_by_hand(tx, now, by, of, settlement);
-        }
-        let given = given.ok_or_else(missing)?;
-        if self.live.has_node(chain) {
-            return self.enter_transaction(tx, now, by, of, (&given, TxidSource::Person));
-        }
-        if !request.unverified {
-            let problem = format!(
-                "must be true: {chain} has no node, so the transaction cannot be checked, see --node"
-            );
-            return Err(Refusal::field("unverified", problem).into());
-        }
-        let settlement = Settlement { txid: Some(given), by: SettledBy::Unchecked, reason: None };
-        self.settle_by_hand(tx, now, by, of, settlement)
-    }
-
-    /// Settles a transfer without its chain.
-    fn settle_by_hand(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        by: StepActor<'_>,
-        of: &Transfer,
-        settlement: Settlement,
-    ) -> Result<Transfer, Error> {
-        if let Some(txid) =
-            settlement.txid.as_deref().filter(|txid| of.txid.as_deref() != Some(*txid))
-        {
-            let (kind, source) = (TransferActKind::Entered, TxidSource::Person);
-            transfer_acts::insert(tx, of.seq, kind, txid, source, now)?;
-        }
-        self.apply_step(tx, now, by, of, TransferStep::Pay(settlement))
-    }
-
     /// Refuses to fail a transfer that may have been sent.
     ///
     /// A transfer may fail if it never became `processing`, or if the signer signed nothing. It may also fail if its
@@ -192,6 +64,131 @@ impl Service {
         );
         Err(Refusal::for_param(RefusalCode::InvalidTransition, "force", message).into())
     }
+}
+
+/// Performs the requested step.
+///
+/// While the signer sends a transfer, only the signer's result may change the transfer. Otherwise a person could
+/// fail a transfer whose amount is being sent.
+///
+/// # Errors
+///
+/// `invalid_request`, `invalid_transition`.
+pub(in crate::service) fn apply_step_by_hand(
+    step: &Step<'_>,
+    by: StepActor<'_>,
+    of: &Transfer,
+    request: TransferStepRequest,
+) -> Result<Transfer, Error> {
+    let Step { service, tx, now } = *step;
+    if of.sending == Some(SendingState::Running) {
+        let message = "a command is sending it now; wait until it has ended";
+        return Err(Refusal::for_param(RefusalCode::InvalidTransition, "action", message).into());
+    }
+    let action = request.action;
+    if of.status.after_action(action).is_some() {
+        of.check_action(action)?;
+    }
+    if matches!(action, TransferAction::Reject | TransferAction::Cancel) {
+        check_was_not_sent(tx, now, of)?;
+    }
+    let transition = match action {
+        TransferAction::Pay => {
+            return attach_entered_transaction(step, by, of, request);
+        }
+        TransferAction::Detach => return detach_transaction(step, by, of),
+        TransferAction::Dismiss => return dismiss_proposal(step, by, of, &request),
+        TransferAction::Resolve | TransferAction::Adjust => {
+            return end_review(step, by, of, &request);
+        }
+        TransferAction::Chain => return simulate_transaction(step, by, of, &request),
+        // The action is checked before the inputs of the step, so that an impossible step does not ask for
+        // missing inputs.
+        _ if of.status.after_action(action).is_none() => {
+            return Err(invalid_step(of.kind, of.status, action).into());
+        }
+        TransferAction::Approve | TransferAction::Reassign => approval_step(step, of, &request)?,
+        TransferAction::Process => TransferStep::Process(None),
+        TransferAction::Fail => {
+            service.check_may_fail(tx, now, of, request.force)?;
+            if let Some((txid, from @ TxidSource::Chain)) = of.transaction() {
+                // It stays the transaction of the transfer, whatever fits the next one.
+                record_entry(step, of, (&txid, from))?;
+            }
+            TransferStep::Fail(request.reason)
+        }
+        TransferAction::Reject => TransferStep::Reject(request.reason),
+        TransferAction::Cancel => TransferStep::Cancel(request.reason),
+        TransferAction::Release => {
+            service.check_may_release(tx, of, request.unverified)?;
+            TransferStep::Release(sender_after_release(step, of, &request)?)
+        }
+    };
+    apply_step(step, by, of, transition)
+}
+
+/// Attaches the transaction that a person enters.
+///
+/// Settles the transfer at once if its chain is simulated or the person gives a reason. The transfer is also
+/// settled at once if there is no node and the person accepts an unverified transaction.
+fn attach_entered_transaction(
+    step: &Step<'_>,
+    by: StepActor<'_>,
+    of: &Transfer,
+    request: TransferStepRequest,
+) -> Result<Transfer, Error> {
+    let Step { service, tx, now } = *step;
+    let is_reopened = of.status == TransferStatus::Paid && is_payment_gone(tx, of)?;
+    if of.status != TransferStatus::Processing && !is_reopened {
+        return Err(invalid_step(of.kind, of.status, request.action).into());
+    }
+    let chain = of.asset.chain;
+    if service.is_simulated(of.mode) {
+        let made_up = || simulated_txid(chain, &id::new(now).to_string());
+        let given = request.txid.as_deref().map(parse_txid).transpose()?;
+        let by_person = request.reason.is_some();
+        let settlement = Settlement {
+            txid: Some(given.or_else(|| of.txid.clone()).unwrap_or_else(made_up)),
+            by: if by_person { SettledBy::Person } else { SettledBy::Unchecked },
+            reason: request.reason,
+        };
+        return settle_by_hand(step, by, of, settlement);
+    }
+    let given = request.txid.as_deref();
+    let given = given.map(|text| parse_txid_on(chain, text)).transpose()?;
+    let missing = || Refusal::field("txid", "must be given: the transaction that sent it");
+    if request.reason.is_some() && !is_reopened {
+        let settlement = Settlement { txid: given, by: SettledBy::Person, reason: request.reason };
+        return settle_by_hand(step, by, of, settlement);
+    }
+    let given = given.ok_or_else(missing)?;
+    if service.live.has_node(chain) {
+        return enter_transaction(step, by, of, (&given, TxidSource::Person));
+    }
+    if !request.unverified {
+        let problem = format!(
+            "must be true: {chain} has no node, so the transaction cannot be checked, see --node"
+        );
+        return Err(Refusal::field("unverified", problem).into());
+    }
+    let settlement = Settlement { txid: Some(given), by: SettledBy::Unchecked, reason: None };
+    settle_by_hand(step, by, of, settlement)
+}
+
+/// Settles a transfer without its chain.
+fn settle_by_hand(
+    step: &Step<'_>,
+    by: StepActor<'_>,
+    of: &Transfer,
+    settlement: Settlement,
+) -> Result<Transfer, Error> {
+    let Step { tx, now, .. } = *step;
+    if let Some(txid) = settlement.txid.as_deref().filter(|txid| of.txid.as_deref() != Some(*txid))
+    {
+        let (kind, source) = (TransferActKind::Entered, TxidSource::Person);
+        transfer_acts::insert(tx, of.seq, kind, txid, source, now)?;
+    }
+    apply_step(step, by, of, TransferStep::Pay(settlement))
 }
 
 /// Returns `true` if the payment of a paid transfer is gone from its chain, and no person has decided on this loss yet.

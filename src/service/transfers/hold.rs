@@ -1,6 +1,6 @@
 //! Decides whether the signer has to wait with a transfer, and whether the hold of a restore may end.
 
-use super::destination::{LoadedDestination, load_destination_of};
+use super::loading::{LoadedDestination, load_destination_of};
 use crate::domain::account::AccountStatus;
 use crate::domain::rate::agreed_rate;
 use crate::domain::refusal::{Refusal, RefusalCode};

@@ -2,14 +2,17 @@
 //!
 //! Invariant: an output at a watched destination belongs to the destination, whoever's address it became since.
 
-use crate::domain::observation::Observation;
+use crate::domain::observation::{Observation, ObservationKey};
+use crate::domain::observation_owner::{ObservationOwner, OwnedOutput};
 use crate::domain::payment::PaymentState;
+use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
 use crate::domain::transfer::Transfer;
-use crate::service::intake::ObservationChange;
-use crate::service::{Error, Service};
+use crate::service::Error;
+use crate::service::Step;
+use crate::service::transfers::destination::touch_destination;
 use crate::store::destinations::{self, Destination};
-use crate::store::{Reader, StoreError, Tx, observations, sent_transactions};
+use crate::store::{Reader, StoreError, observation_owners, observations, sent_transactions};
 
 /// Returns the destination to which an observation on a real chain belongs.
 pub(in crate::service) fn watched_destination(
@@ -20,53 +23,81 @@ pub(in crate::service) fn watched_destination(
     destinations::watched(db, seen.mode, seen.asset.chain, &seen.address, now)
 }
 
-impl Service {
-    /// Stores a new observation as an output of a destination.
-    pub(in crate::service) fn insert_destination_output(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        (observation, seen): (i64, &Observation),
-        destination: i64,
-    ) -> Result<(), Error> {
-        destinations::insert_output(tx, observation, destination)?;
-        self.record_output_of_transaction(tx, now, seen)?;
-        self.touch_destination(tx, now, destination)
-    }
+/// Stores a new observation as an output of a destination.
+pub(in crate::service) fn insert_destination_output(
+    step: &Step<'_>,
+    (observation, seen): (i64, &Observation),
+    destination: i64,
+) -> Result<(), Error> {
+    destinations::insert_output(step.tx, observation, destination)?;
+    record_output_of_transaction(step, seen)?;
+    touch_destination(step, destination)
+}
 
-    /// Records what an observation shows of a transaction that nodes are asked about.
-    pub(in crate::service) fn record_output_of_transaction(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        seen: &Observation,
-    ) -> Result<(), Error> {
-        let known = sent_transactions::by_txid(tx, seen.mode, seen.asset.chain, &seen.txid)?;
-        let Some(mut known) = known else {
-            return Ok(());
-        };
-        let place = (seen.block.as_ref().map(|block| block.height), false);
-        known.record_output(place, (seen.seen_at, now), &seen.spends);
-        Ok(sent_transactions::update(tx, &known)?)
-    }
+/// Records what an observation shows of a transaction that nodes are asked about.
+pub(in crate::service) fn record_output_of_transaction(
+    step: &Step<'_>,
+    seen: &Observation,
+) -> Result<(), Error> {
+    let Step { tx, now, .. } = *step;
+    let known = sent_transactions::by_txid(tx, seen.mode, seen.asset.chain, &seen.txid)?;
+    let Some(mut known) = known else {
+        return Ok(());
+    };
+    let place = (seen.block.as_ref().map(|block| block.height), false);
+    known.record_output(place, (seen.seen_at, now), &seen.spends);
+    Ok(sent_transactions::update(tx, &known)?)
+}
 
-    /// Records an output of a simulated transaction to the destination of a transfer. No other observation on a
-    /// simulated chain belongs to a destination.
-    pub(super) fn record_simulated_output(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        of: &Transfer,
-        seen: &Observation,
-    ) -> Result<(), Error> {
-        if let Some(known) = observations::by_key(tx, &seen.key())? {
-            if known.state != PaymentState::Dropped {
-                let dropped = ObservationChange::Dropped;
-                self.change_observation(tx, now, &seen.key(), dropped)?.into_booked_owner()?;
-            }
-            observations::move_to_free_position(tx, known.seq)?;
+/// Changes the state of an output of a destination.
+///
+/// # Errors
+///
+/// `invalid_transition` if the state does not allow the change.
+pub(in crate::service) fn change_output(
+    step: &Step<'_>,
+    output: OwnedOutput,
+    next: PaymentState,
+) -> Result<OwnedOutput, Error> {
+    output.state.check_change(next)?;
+    observations::update(step.tx, output.observation, output.state, next, step.now)?;
+    touch_destination(step, output.destination)?;
+    Ok(OwnedOutput { state: next, ..output })
+}
+
+/// Changes the state of the simulated output with this key.
+pub(super) fn change_simulated_output(
+    step: &Step<'_>,
+    place: &ObservationKey,
+    next: PaymentState,
+) -> Result<(), Error> {
+    let known = observations::by_key(step.tx, place)?;
+    let known = known.ok_or_else(|| Refusal::not_found("payment"))?;
+    match observation_owners::of_observation(step.tx, known.seq)? {
+        ObservationOwner::Destination(output) => change_output(step, output, next).map(drop),
+        ObservationOwner::Payment(_)
+        | ObservationOwner::Deposit(_)
+        | ObservationOwner::Own(_)
+        | ObservationOwner::Unmatched(_) => {
+            Err(Error::Failed(format!("observation {} is no output of a transfer", known.seq)))
         }
-        let observation = observations::insert(tx, seen)?;
-        self.insert_destination_output(tx, now, (observation, seen), of.destination)
     }
+}
+
+/// Records an output of a simulated transaction to the destination of a transfer. No other observation on a
+/// simulated chain belongs to a destination.
+pub(super) fn record_simulated_output(
+    step: &Step<'_>,
+    of: &Transfer,
+    seen: &Observation,
+) -> Result<(), Error> {
+    let Step { tx, .. } = *step;
+    if let Some(known) = observations::by_key(tx, &seen.key())? {
+        if known.state != PaymentState::Dropped {
+            change_simulated_output(step, &seen.key(), PaymentState::Dropped)?;
+        }
+        observations::move_to_free_position(tx, known.seq)?;
+    }
+    let observation = observations::insert(tx, seen)?;
+    insert_destination_output(step, (observation, seen), of.destination)
 }

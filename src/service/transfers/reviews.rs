@@ -1,7 +1,7 @@
 //! Ends reviews by the decision of a person, and lists what waits for one.
 
-use super::destination::{LoadedDestination, load_destination_of};
 use super::hold::sending_hold;
+use super::loading::{LoadedDestination, load_destination_of};
 use super::{StepActor, write_audit_entry};
 use crate::domain::asset::{Chain, Mode};
 use crate::domain::id;
@@ -13,8 +13,10 @@ use crate::domain::transfer::on_chain::{OnChainState, ReviewDecision, ReviewKind
 use crate::domain::transfer::outgoing::{TransferSituation, TransferVerdict, assess_transfer};
 use crate::domain::transfer::request::TransferStepRequest;
 use crate::domain::transfer::step::TransferAction;
+use crate::service::Step;
+use crate::service::transfers::destination::settle_destination_of;
 use crate::service::{Error, Service};
-use crate::store::{Reader, Tx, chains, destinations, ledger, transfer_reviews, transfers};
+use crate::store::{Reader, chains, destinations, ledger, transfer_reviews, transfers};
 use serde_json::json;
 
 impl Service {
@@ -32,45 +34,44 @@ impl Service {
         found.sort_by_key(|transfer| std::cmp::Reverse(transfer.seq));
         Ok(found)
     }
+}
 
-    /// Ends a review by the decision of a person: a reason, or an adjustment of the balance.
-    pub(super) fn end_review(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        by: StepActor<'_>,
-        of: &Transfer,
-        request: &TransferStepRequest,
-    ) -> Result<Transfer, Error> {
-        let id = request.review.as_deref().unwrap_or_default();
-        let reason =
-            request.reason.as_deref().ok_or_else(|| Refusal::field("reason", "must be given"))?;
-        let reviews = transfer_reviews::of_transfer(tx, of.seq)?;
-        let missing = "must be the id of a review of this transfer";
-        let found = reviews.iter().find(|review| review.id == id);
-        let review = found.ok_or_else(|| Refusal::field("review", missing))?;
-        let is_own = review.txid.is_some() && review.txid == of.txid;
-        let decision = match request.action {
-            TransferAction::Adjust => ReviewDecision::Adjusted,
-            _ => ReviewDecision::Resolved,
-        };
-        check_decision(review, decision, is_own)?;
-        if decision == ReviewDecision::Adjusted {
-            book_review_adjustment(tx, now, of, (review.kind, reason))?;
-        }
-        if (review.kind, decision) == (ReviewKind::Arrived, ReviewDecision::Adjusted) {
-            keep_outputs(tx, now, of, review.txid.as_deref().unwrap_or_default())?;
-        }
-        let actor = by.actor_name();
-        transfer_reviews::end(tx, review.seq, actor, decision, Some(reason), now)?;
-        let detail = json!({
-            "review": review.id, "kind": review.kind, "transaction": review.txid, "reason": reason,
-            "decision": decision,
-        });
-        write_audit_entry(tx, now, actor, request.action.as_str(), of, &detail)?;
-        transfers::notify_transfer_change(tx, of);
-        self.settle_destination_of(tx, now, of)
+/// Ends a review by the decision of a person: a reason, or an adjustment of the balance.
+pub(super) fn end_review(
+    step: &Step<'_>,
+    by: StepActor<'_>,
+    of: &Transfer,
+    request: &TransferStepRequest,
+) -> Result<Transfer, Error> {
+    let Step { tx, now, .. } = *step;
+    let id = request.review.as_deref().unwrap_or_default();
+    let reason =
+        request.reason.as_deref().ok_or_else(|| Refusal::field("reason", "must be given"))?;
+    let reviews = transfer_reviews::of_transfer(tx, of.seq)?;
+    let missing = "must be the id of a review of this transfer";
+    let found = reviews.iter().find(|review| review.id == id);
+    let review = found.ok_or_else(|| Refusal::field("review", missing))?;
+    let is_own = review.txid.is_some() && review.txid == of.txid;
+    let decision = match request.action {
+        TransferAction::Adjust => ReviewDecision::Adjusted,
+        _ => ReviewDecision::Resolved,
+    };
+    check_decision(review, decision, is_own)?;
+    if decision == ReviewDecision::Adjusted {
+        book_review_adjustment(step, of, (review.kind, reason))?;
     }
+    if (review.kind, decision) == (ReviewKind::Arrived, ReviewDecision::Adjusted) {
+        keep_outputs(step, of, review.txid.as_deref().unwrap_or_default())?;
+    }
+    let actor = by.actor_name();
+    transfer_reviews::end(tx, review.seq, actor, decision, Some(reason), now)?;
+    let detail = json!({
+        "review": review.id, "kind": review.kind, "transaction": review.txid, "reason": reason,
+        "decision": decision,
+    });
+    write_audit_entry(tx, now, actor, request.action.as_str(), of, &detail)?;
+    transfers::notify_transfer_change(tx, of);
+    settle_destination_of(step, of)
 }
 
 /// Refuses a decision that cannot end a review.
@@ -105,7 +106,8 @@ fn check_decision(
 }
 
 /// Keeps the outputs of a transaction for the transfer whose amount is booked out for them.
-fn keep_outputs(tx: &Tx<'_>, now: Time, of: &Transfer, txid: &str) -> Result<(), Error> {
+fn keep_outputs(step: &Step<'_>, of: &Transfer, txid: &str) -> Result<(), Error> {
+    let Step { tx, now, .. } = *step;
     let loaded = load_destination_of(tx, now, of)?;
     for (output, share) in loaded.facts.outputs.iter().zip(&loaded.shares) {
         if output.txid == txid && *share == Some(of.seq) {
@@ -118,11 +120,11 @@ fn keep_outputs(tx: &Tx<'_>, now: Time, of: &Transfer, txid: &str) -> Result<(),
 /// Credits the amount of a transfer to the balance if its transaction is gone. Debits the amount if a transaction
 /// appeared after the transfer had failed.
 fn book_review_adjustment(
-    tx: &Tx<'_>,
-    now: Time,
+    step: &Step<'_>,
     of: &Transfer,
     (kind, reason): (ReviewKind, &str),
 ) -> Result<(), Error> {
+    let Step { tx, now, .. } = *step;
     let amount = match kind {
         ReviewKind::Gone => of.amount,
         ReviewKind::Arrived => of.amount.negated()?,

@@ -2,7 +2,7 @@
 //!
 //! Invariant: only differences from the stored outcome are written.
 
-use super::destination::LoadedDestination;
+use super::loading::LoadedDestination;
 use super::{StepActor, write_audit_entry};
 use crate::domain::id;
 use crate::domain::time::Time;
@@ -14,6 +14,7 @@ use crate::domain::transfer::destination::{
 use crate::domain::transfer::on_chain::{ReviewDecision, ReviewKind, TransferReview};
 use crate::domain::transfer::{Transfer, TransferStatus};
 use crate::service::Error;
+use crate::service::Step;
 use crate::store::transfer_proposals::PROPOSALS_MAX;
 use crate::store::{
     Tx, destinations, sent_transactions, transfer_proposals, transfer_reviews, transfers,
@@ -23,11 +24,11 @@ use std::collections::BTreeSet;
 
 /// Saves the outcome of a destination.
 pub(super) fn save_outcome(
-    tx: &Tx<'_>,
-    now: Time,
+    step: &Step<'_>,
     loaded: &LoadedDestination,
     outcome: &DestinationOutcome,
 ) -> Result<(), Error> {
+    let Step { tx, now, .. } = *step;
     let stored = loaded.facts.outputs.iter().zip(&loaded.shares);
     for ((output, stored), (share, settled)) in
         stored.zip(outcome.shares.iter().zip(&outcome.settled))
@@ -38,7 +39,7 @@ pub(super) fn save_outcome(
     }
     let each = loaded.facts.transfers.iter().zip(&outcome.transfers).zip(&loaded.reviews);
     for ((one, got), reviews) in each {
-        save_transaction(tx, now, loaded, one, got)?;
+        save_transaction(step, loaded, one, got)?;
         save_proposals(tx, loaded, one, got)?;
         save_reviews(tx, now, one, (loaded, outcome, got), reviews)?;
     }
@@ -55,12 +56,12 @@ pub(super) fn save_outcome(
 
 /// Saves the transaction of a transfer, and whether an output of exactly its amount waits for a decision.
 fn save_transaction(
-    tx: &Tx<'_>,
-    now: Time,
+    step: &Step<'_>,
     loaded: &LoadedDestination,
     one: &DestinationTransfer,
     got: &TransferOutcome,
 ) -> Result<(), Error> {
+    let Step { tx, now, .. } = *step;
     let before = &one.transfer;
     let is_same = before.transaction() == got.transaction;
     if is_same && before.has_exact_proposal == got.has_exact_proposal {
@@ -79,16 +80,16 @@ fn save_transaction(
         "from": after.sending_progress.txid_from, "before": before.txid,
     });
     write_audit_entry(tx, now, StepActor::Chain.actor_name(), verb, &after, &detail)?;
-    after.txid.map_or(Ok(()), |txid| insert_transaction(tx, now, loaded, &txid))
+    after.txid.map_or(Ok(()), |txid| insert_transaction(step, loaded, &txid))
 }
 
 /// Starts to ask nodes about a transaction. What its outputs show is known already.
 pub(super) fn insert_transaction(
-    tx: &Tx<'_>,
-    now: Time,
+    step: &Step<'_>,
     loaded: &LoadedDestination,
     txid: &str,
 ) -> Result<(), Error> {
+    let Step { tx, now, .. } = *step;
     let (mode, chain) = (loaded.destination.mode, loaded.destination.chain);
     sent_transactions::insert(tx, mode, chain, txid)?;
     let mut outputs = loaded.facts.outputs.iter().filter(|output| output.txid == txid);

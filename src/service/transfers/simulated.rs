@@ -11,138 +11,131 @@ use crate::domain::transfer::on_chain::AttachedState;
 use crate::domain::transfer::request::TransferStepRequest;
 use crate::domain::transfer::step::{SimulatedChainState, TransferAction, TransferStep};
 use crate::domain::transfer::{Transfer, TransferStatus, TxidSource, invalid_step};
-use crate::service::intake::ObservationChange as ChainMove;
-use crate::service::{Error, Service};
+use crate::service::Error;
+use crate::service::Step;
+use crate::service::transfers::acts::enter_transaction;
+use crate::service::transfers::apply_step;
+use crate::service::transfers::destination::touch_destination;
+use crate::service::transfers::outputs::{change_simulated_output, record_simulated_output};
 use crate::store::{Tx, observations, sent_transactions, transfers};
 
-impl Service {
-    /// Simulates a state of a transfer's transaction. An approved transfer changes to `processing` first.
-    ///
-    /// # Errors
-    /// `invalid_transition` if the transfer is not in `processing` and has no simulated transaction.
-    pub(super) fn simulate_transaction(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        by: StepActor<'_>,
-        of: &Transfer,
-        request: &TransferStepRequest,
-    ) -> Result<Transfer, Error> {
-        let case = request.state.ok_or_else(|| {
-            let texts = SimulatedChainState::TEXTS.join(", ");
-            Refusal::field("state", format!("must be one of {texts}"))
-        })?;
-        if !self.is_simulated(of.mode) {
-            let message = "the chain of a real transfer is not simulated";
-            return Err(
-                Refusal::for_param(RefusalCode::InvalidTransition, "action", message).into()
-            );
-        }
-        let mut at = of.clone();
-        if at.status == TransferStatus::Approved {
-            at = self.apply_step(tx, now, by, &at, TransferStep::Process(None))?;
-        }
-        let is_sent = has_simulated_transaction(tx, &at)?;
-        if at.status != TransferStatus::Processing && !is_sent {
-            return Err(invalid_step(at.kind, at.status, TransferAction::Chain).into());
-        }
-        if !is_sent {
-            let txid = simulated_txid(at.asset.chain, &id::new(now).to_string());
-            at = self.enter_transaction(tx, now, by, &at, (&txid, TxidSource::Signer))?;
-        }
-        let txid = at.txid.clone().unwrap_or_default();
-        match case {
-            SimulatedChainState::OtherAddress => {
-                self.simulate_nonpaying_transaction(tx, now, &at, (&txid, AttachedState::Mempool))?
-            }
-            SimulatedChainState::Dropped => {
-                self.simulate_nonpaying_transaction(tx, now, &at, (&txid, AttachedState::Absent))?
-            }
-            SimulatedChainState::Seen
-            | SimulatedChainState::Confirmed
-            | SimulatedChainState::Short => {
-                self.simulate_paying_transaction(tx, now, &at, (&txid, case))?;
-            }
-        }
-        Ok(transfers::by_seq(tx, of.seq)?)
+/// Simulates a state of a transfer's transaction. An approved transfer changes to `processing` first.
+///
+/// # Errors
+/// `invalid_transition` if the transfer is not in `processing` and has no simulated transaction.
+pub(super) fn simulate_transaction(
+    step: &Step<'_>,
+    by: StepActor<'_>,
+    of: &Transfer,
+    request: &TransferStepRequest,
+) -> Result<Transfer, Error> {
+    let Step { service, tx, now } = *step;
+    let case = request.state.ok_or_else(|| {
+        let texts = SimulatedChainState::TEXTS.join(", ");
+        Refusal::field("state", format!("must be one of {texts}"))
+    })?;
+    if !service.is_simulated(of.mode) {
+        let message = "the chain of a real transfer is not simulated";
+        return Err(Refusal::for_param(RefusalCode::InvalidTransition, "action", message).into());
     }
+    let mut at = of.clone();
+    if at.status == TransferStatus::Approved {
+        at = apply_step(step, by, &at, TransferStep::Process(None))?;
+    }
+    let is_sent = has_simulated_transaction(tx, &at)?;
+    if at.status != TransferStatus::Processing && !is_sent {
+        return Err(invalid_step(at.kind, at.status, TransferAction::Chain).into());
+    }
+    if !is_sent {
+        let txid = simulated_txid(at.asset.chain, &id::new(now).to_string());
+        at = enter_transaction(step, by, &at, (&txid, TxidSource::Signer))?;
+    }
+    let txid = at.txid.clone().unwrap_or_default();
+    match case {
+        SimulatedChainState::OtherAddress => {
+            simulate_nonpaying_transaction(step, &at, (&txid, AttachedState::Mempool))?
+        }
+        SimulatedChainState::Dropped => {
+            simulate_nonpaying_transaction(step, &at, (&txid, AttachedState::Absent))?
+        }
+        SimulatedChainState::Seen | SimulatedChainState::Confirmed | SimulatedChainState::Short => {
+            simulate_paying_transaction(step, &at, (&txid, case))?;
+        }
+    }
+    Ok(transfers::by_seq(tx, of.seq)?)
+}
 
-    /// Simulates a transaction that pays the whole or half of the amount to the destination.
-    fn simulate_paying_transaction(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        of: &Transfer,
-        (txid, case): (&str, SimulatedChainState),
-    ) -> Result<(), Error> {
-        let amount = of.terms.map_or(Units::ZERO, |terms| terms.amount_crypto);
-        let amount = match case {
-            SimulatedChainState::Short => Units(amount.0.div_ceil(2)),
-            SimulatedChainState::Seen
-            | SimulatedChainState::Confirmed
-            | SimulatedChainState::Dropped
-            | SimulatedChainState::OtherAddress => amount,
-        };
-        let seen = simulated_output(of, txid, (amount, now));
-        let place = seen.key();
-        let known = observations::by_key(tx, &place)?;
-        let state = known.as_ref().map(|known| known.state);
-        let is_other = known.is_some_and(|known| known.seen.amount != amount);
-        if is_other || state.is_none() {
-            self.record_simulated_output(tx, now, of, &seen)?;
-        } else if state == Some(PaymentState::Dropped) {
-            self.change_observation(tx, now, &place, ChainMove::Seen)?.into_booked_owner()?;
-        }
-        self.set_transaction_state(tx, now, of, (txid, AttachedState::Mempool))?;
-        let state = observations::by_key(tx, &place)?.map(|known| known.state);
-        match (case, state) {
-            (SimulatedChainState::Confirmed, Some(PaymentState::Seen)) => {
-                self.change_observation(tx, now, &place, ChainMove::Confirmed)?
-                    .into_booked_owner()?;
-            }
-            (SimulatedChainState::Seen, Some(PaymentState::Confirmed)) => {
-                self.change_observation(tx, now, &place, ChainMove::Seen)?.into_booked_owner()?;
-            }
-            _ => {}
-        }
-        Ok(())
+/// Simulates a transaction that pays the whole or half of the amount to the destination.
+fn simulate_paying_transaction(
+    step: &Step<'_>,
+    of: &Transfer,
+    (txid, case): (&str, SimulatedChainState),
+) -> Result<(), Error> {
+    let Step { tx, now, .. } = *step;
+    let amount = of.terms.map_or(Units::ZERO, |terms| terms.amount_crypto);
+    let amount = match case {
+        SimulatedChainState::Short => Units(amount.0.div_ceil(2)),
+        SimulatedChainState::Seen
+        | SimulatedChainState::Confirmed
+        | SimulatedChainState::Dropped
+        | SimulatedChainState::OtherAddress => amount,
+    };
+    let seen = simulated_output(of, txid, (amount, now));
+    let place = seen.key();
+    let known = observations::by_key(tx, &place)?;
+    let state = known.as_ref().map(|known| known.state);
+    let is_other = known.is_some_and(|known| known.seen.amount != amount);
+    if is_other || state.is_none() {
+        record_simulated_output(step, of, &seen)?;
+    } else if state == Some(PaymentState::Dropped) {
+        change_simulated_output(step, &place, PaymentState::Seen)?;
     }
+    set_transaction_state(step, of, (txid, AttachedState::Mempool))?;
+    let state = observations::by_key(tx, &place)?.map(|known| known.state);
+    match (case, state) {
+        (SimulatedChainState::Confirmed, Some(PaymentState::Seen)) => {
+            change_simulated_output(step, &place, PaymentState::Confirmed)?;
+        }
+        (SimulatedChainState::Seen, Some(PaymentState::Confirmed)) => {
+            change_simulated_output(step, &place, PaymentState::Seen)?;
+        }
+        _ => {}
+    }
+    Ok(())
+}
 
-    /// Simulates a transaction that does not pay the destination. The transaction is in the mempool and pays another
-    /// address, or the transaction disappeared.
-    fn simulate_nonpaying_transaction(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        of: &Transfer,
-        (txid, state): (&str, AttachedState),
-    ) -> Result<(), Error> {
-        let place = simulated_output(of, txid, (Units::ZERO, now)).key();
-        let known = observations::by_key(tx, &place)?;
-        if known.is_some_and(|known| known.state != PaymentState::Dropped) {
-            self.change_observation(tx, now, &place, ChainMove::Dropped)?.into_booked_owner()?;
-        }
-        self.set_transaction_state(tx, now, of, (txid, state))
+/// Simulates a transaction that does not pay the destination. The transaction is in the mempool and pays another
+/// address, or the transaction disappeared.
+fn simulate_nonpaying_transaction(
+    step: &Step<'_>,
+    of: &Transfer,
+    (txid, state): (&str, AttachedState),
+) -> Result<(), Error> {
+    let Step { tx, now, .. } = *step;
+    let place = simulated_output(of, txid, (Units::ZERO, now)).key();
+    let known = observations::by_key(tx, &place)?;
+    if known.is_some_and(|known| known.state != PaymentState::Dropped) {
+        change_simulated_output(step, &place, PaymentState::Dropped)?;
     }
+    set_transaction_state(step, of, (txid, state))
+}
 
-    fn set_transaction_state(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        of: &Transfer,
-        (txid, state): (&str, AttachedState),
-    ) -> Result<(), Error> {
-        let chain = of.asset.chain;
-        let known = sent_transactions::by_txid(tx, of.mode, chain, txid)?;
-        if let Some(mut known) = known {
-            known.state = state;
-            known.first_seen_at = known.first_seen_at.or(Some(now));
-            known.last_seen_at = Some(now);
-            sent_transactions::update(tx, &known)?;
-            transfers::notify_transfer_change(tx, of);
-        }
-        self.touch_destination(tx, now, of.destination)
+fn set_transaction_state(
+    step: &Step<'_>,
+    of: &Transfer,
+    (txid, state): (&str, AttachedState),
+) -> Result<(), Error> {
+    let Step { tx, now, .. } = *step;
+    let chain = of.asset.chain;
+    let known = sent_transactions::by_txid(tx, of.mode, chain, txid)?;
+    if let Some(mut known) = known {
+        known.state = state;
+        known.first_seen_at = known.first_seen_at.or(Some(now));
+        known.last_seen_at = Some(now);
+        sent_transactions::update(tx, &known)?;
+        transfers::notify_transfer_change(tx, of);
     }
+    touch_destination(step, of.destination)
 }
 
 /// Returns the only output of a simulated transaction.

@@ -2,15 +2,18 @@
 
 use super::outputs::watched_destination;
 use crate::domain::asset::{AssetKind, Chain, Mode};
-use crate::domain::chain::{CHAINS, Depth};
+use crate::domain::chain::Depth;
 use crate::domain::following::{
     BalanceChange, SentTransaction, SpendConflict, TransactionAnswer, TransactionLookup,
     UnsettledTransaction,
 };
+use crate::domain::observation::Observation;
 use crate::domain::time::Time;
 use crate::domain::transfer::Transfer;
 use crate::domain::transfer::on_chain::{AttachedState, AttachedTransaction};
-use crate::service::chains::order_rescan_unless_covered;
+use crate::service::Step;
+use crate::service::followed::rescans::order_rescan_unless_covered;
+use crate::service::transfers::destination::touch_destination;
 use crate::service::{Error, Service};
 use crate::store::{
     Reader, StoreError, Tx, chain_cursors, destinations, sent_transactions, transfer_proposals,
@@ -35,178 +38,167 @@ impl Service {
         transfers::watch_destination(tx, chain, &of.to_address);
         Ok(())
     }
+}
 
-    /// Records a node's report about an attached transaction.
-    pub(in crate::service) fn record_node_report(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        chain: Chain,
-        read: &TransactionLookup,
-    ) -> Result<(), Error> {
-        sent_transactions::save_asked_at(tx, chain, &read.txid, now)?;
-        let Some(mut known) = sent_transactions::by_txid(tx, Mode::Live, chain, &read.txid)? else {
-            return Ok(());
-        };
-        match &read.found {
-            TransactionAnswer::Present(found) => {
-                return self.record_present_transaction(tx, now, chain, (known, found));
+/// Records a node's report about an attached transaction. Returns the outputs in it that reach watched destinations.
+pub(in crate::service) fn record_node_report<'r>(
+    step: &Step<'_>,
+    chain: Chain,
+    read: &'r TransactionLookup,
+) -> Result<Vec<&'r Observation>, Error> {
+    let Step { tx, now, .. } = *step;
+    sent_transactions::save_asked_at(tx, chain, &read.txid, now)?;
+    let Some(mut known) = sent_transactions::by_txid(tx, Mode::Live, chain, &read.txid)? else {
+        return Ok(Vec::new());
+    };
+    // Each answer ends the problem of the one before.
+    known.problem = None;
+    match &read.found {
+        TransactionAnswer::Present(found) => {
+            record_present_transaction(step, chain, (known, found))?;
+            let mut reached = Vec::new();
+            for seen in &found.received {
+                reached.extend(watched_destination(tx, now, seen)?.map(|_| seen));
             }
-            TransactionAnswer::Absent => set_absent(&mut known),
-            TransactionAnswer::CannotTell => {
-                if known.state == AttachedState::Mempool {
-                    set_absent(&mut known);
-                }
-                if !known.is_read_back {
-                    known.is_read_back = true;
-                    order_rescan_from_approval(tx, now, chain, &read.txid)?;
-                }
-            }
-            TransactionAnswer::Gone { by, block } => {
+            return Ok(reached);
+        }
+        TransactionAnswer::Absent => set_absent(&mut known),
+        TransactionAnswer::CannotTell => {
+            if known.state == AttachedState::Mempool {
                 set_absent(&mut known);
-                known.gone_by = by.clone().or(Some("another transaction".to_owned()));
-                known.gone_height = Some(block.height);
             }
-            TransactionAnswer::ReplacedBy { by, block } => {
-                set_absent(&mut known);
-                known.gone_by = Some(by.clone());
-                known.gone_height = Some(block.height);
-            }
-            TransactionAnswer::Unanswered(problem) => {
-                known.problem = Some(format!("transaction {} {problem}", read.txid));
+            if !known.is_read_back {
+                known.is_read_back = true;
+                order_rescan_from_approval(step, chain, &read.txid)?;
             }
         }
-        sent_transactions::update(tx, &known)?;
-        self.touch_destinations_of(tx, now, chain, &read.txid)
-    }
-
-    /// Settles the destinations of the transfers that have this transaction.
-    fn touch_destinations_of(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        chain: Chain,
-        txid: &str,
-    ) -> Result<(), Error> {
-        let all = destinations::of_transaction(tx, Mode::Live, chain, txid)?;
-        all.into_iter().try_for_each(|seq| self.touch_destination(tx, now, seq))
-    }
-
-    fn record_present_transaction(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        chain: Chain,
-        (mut known, found): (AttachedTransaction, &SentTransaction),
-    ) -> Result<(), Error> {
-        known.state = match found.block {
-            Some(_) => AttachedState::Mined,
-            None => AttachedState::Mempool,
-        };
-        known.block_height = found.block.as_ref().map(|block| block.height);
-        known.is_reverted = !found.is_done && found.block.is_some();
-        known.first_seen_at = known.first_seen_at.or(found.time).or(Some(now)).min(Some(now));
-        known.last_seen_at = Some(now);
-        if !found.spends.is_empty() {
-            known.spends.clone_from(&found.spends);
+        TransactionAnswer::Gone { by, block } => {
+            set_absent(&mut known);
+            known.gone_by = by.clone().or(Some("another transaction".to_owned()));
+            known.gone_height = Some(block.height);
         }
-        known.nonce = found.nonce.or(known.nonce);
-        (known.gone_by, known.gone_height) = (None, None);
-        known.problem = missing_trace_problem(&known.txid, &found.balances);
-        sent_transactions::update(tx, &known)?;
-        for seen in &found.received {
-            if watched_destination(tx, now, seen)?.is_some() {
-                self.record_observation(tx, now, seen, None)?;
-            }
+        TransactionAnswer::ReplacedBy { by, block } => {
+            set_absent(&mut known);
+            known.gone_by = Some(by.clone());
+            known.gone_height = Some(block.height);
         }
-        self.touch_destinations_of(tx, now, chain, &known.txid)
-    }
-
-    /// Records that another transaction spends an input of an attached transaction.
-    pub(in crate::service) fn record_conflicting_spend(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        chain: Chain,
-        conflict: &SpendConflict,
-    ) -> Result<(), Error> {
-        let Some(mut known) = sent_transactions::by_txid(tx, Mode::Live, chain, &conflict.txid)?
-        else {
-            return Ok(());
-        };
-        if known.state == AttachedState::Mined {
-            return Ok(());
+        TransactionAnswer::Unanswered(problem) => {
+            known.problem =
+                Some(format!("transaction {} cannot be looked up: its node {problem}", read.txid));
         }
-        set_absent(&mut known);
-        known.gone_by = Some(conflict.by.clone());
-        known.gone_height = conflict.block.as_ref().map(|block| block.height);
-        sent_transactions::update(tx, &known)?;
-        self.touch_destinations_of(tx, now, chain, &conflict.txid)
     }
+    sent_transactions::update(tx, &known)?;
+    touch_destinations_of(step, chain, &read.txid)?;
+    Ok(Vec::new())
+}
 
-    /// Records the height from which a chain is read for transfers whose height was unknown. Returns `false` if there
-    /// are no such transfers.
-    ///
-    /// A transfer that was approved before `unread` needs a review, because blocks from before that time are not read.
-    pub(in crate::service) fn record_watch_height(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        chain: Chain,
-        (unread, height): (Time, u32),
-    ) -> Result<bool, Error> {
-        let undated = transfers::list_without_first_block(tx, chain)?;
-        for transfer in &undated {
-            let mut after = transfer.clone();
-            after.sending_progress.watched_from = Some(height);
-            let is_partly_unread = transfer.approved_at.is_some_and(|approved| approved < unread);
-            after.sending_progress.has_unread_blocks = is_partly_unread;
-            transfers::update(tx, &after, transfer.status)?;
-            self.touch_destination(tx, now, after.destination)?;
-        }
-        Ok(!undated.is_empty())
-    }
+/// Settles the destinations of the transfers that have this transaction.
+fn touch_destinations_of(step: &Step<'_>, chain: Chain, txid: &str) -> Result<(), Error> {
+    let all = destinations::of_transaction(step.tx, Mode::Live, chain, txid)?;
+    all.into_iter().try_for_each(|seq| touch_destination(step, seq))
+}
 
-    /// Removes all sent transactions from the blocks above this height, and settles their destinations.
-    pub(in crate::service) fn unconfirm_transfers_above(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        chain: Chain,
-        height: u32,
-    ) -> Result<(), Error> {
-        let touched = destinations::with_outputs_above(tx, chain, height)?;
-        let replaced = sent_transactions::touched_above(tx, chain, height)?;
-        sent_transactions::roll_back_above(tx, chain, height)?;
-        for seq in touched {
-            self.touch_destination(tx, now, seq)?;
-        }
-        replaced.iter().try_for_each(|txid| self.touch_destinations_of(tx, now, chain, txid))
+fn record_present_transaction(
+    step: &Step<'_>,
+    chain: Chain,
+    (mut known, found): (AttachedTransaction, &SentTransaction),
+) -> Result<(), Error> {
+    let Step { tx, now, .. } = *step;
+    known.state = match found.block {
+        Some(_) => AttachedState::Mined,
+        None => AttachedState::Mempool,
+    };
+    known.block_height = found.block.as_ref().map(|block| block.height);
+    known.is_reverted = !found.is_done && found.block.is_some();
+    known.first_seen_at = known.first_seen_at.or(found.time).or(Some(now)).min(Some(now));
+    known.last_seen_at = Some(now);
+    if !found.spends.is_empty() {
+        known.spends.clone_from(&found.spends);
     }
+    known.nonce = found.nonce.or(known.nonce);
+    (known.gone_by, known.gone_height) = (None, None);
+    known.problem = missing_trace_problem(&known.txid, &found.balances);
+    sent_transactions::update(tx, &known)?;
+    touch_destinations_of(step, chain, &known.txid)
+}
 
-    /// Removes a sent transaction from its block, because the block no longer contains the transaction.
-    pub(in crate::service) fn remove_transaction_from_block(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        chain: Chain,
-        txid: &str,
-    ) -> Result<(), Error> {
-        sent_transactions::remove_from_block(tx, chain, txid)?;
-        self.touch_destinations_of(tx, now, chain, txid)
+/// Records that another transaction spends an input of an attached transaction.
+pub(in crate::service) fn record_conflicting_spend(
+    step: &Step<'_>,
+    chain: Chain,
+    conflict: &SpendConflict,
+) -> Result<(), Error> {
+    let Step { tx, .. } = *step;
+    let Some(mut known) = sent_transactions::by_txid(tx, Mode::Live, chain, &conflict.txid)? else {
+        return Ok(());
+    };
+    if known.state == AttachedState::Mined {
+        return Ok(());
     }
+    set_absent(&mut known);
+    known.gone_by = Some(conflict.by.clone());
+    known.gone_height = conflict.block.as_ref().map(|block| block.height);
+    sent_transactions::update(tx, &known)?;
+    touch_destinations_of(step, chain, &conflict.txid)
+}
 
-    /// Settles the destinations with transfers that are not watched any more, so that these transfers are frozen.
-    pub(in crate::service) fn freeze_final_transfers(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        chain: Chain,
-    ) -> Result<(), Error> {
-        let last = final_height(tx, chain)?;
-        let found = destinations::list_to_freeze(tx, chain, now, last, FROZEN_MAX)?;
-        found.into_iter().try_for_each(|one| self.touch_destination(tx, now, one.seq))
+/// Records the height from which a chain is read for transfers whose height was unknown. Returns `false` if there
+/// are no such transfers.
+///
+/// A transfer that was approved before `unread` needs a review, because blocks from before that time are not read.
+pub(in crate::service) fn record_watch_height(
+    step: &Step<'_>,
+    chain: Chain,
+    (unread, height): (Time, u32),
+) -> Result<bool, Error> {
+    let Step { tx, .. } = *step;
+    let undated = transfers::list_without_first_block(tx, chain)?;
+    for transfer in &undated {
+        let mut after = transfer.clone();
+        after.sending_progress.watched_from = Some(height);
+        let is_partly_unread = transfer.approved_at.is_some_and(|approved| approved < unread);
+        after.sending_progress.has_unread_blocks = is_partly_unread;
+        transfers::update(tx, &after, transfer.status)?;
+        touch_destination(step, after.destination)?;
     }
+    Ok(!undated.is_empty())
+}
+
+/// Removes all sent transactions from the blocks above this height, and settles their destinations.
+pub(in crate::service) fn unconfirm_transfers_above(
+    step: &Step<'_>,
+    chain: Chain,
+    height: u32,
+) -> Result<(), Error> {
+    let Step { tx, .. } = *step;
+    let touched = destinations::with_outputs_above(tx, chain, height)?;
+    let replaced = sent_transactions::touched_above(tx, chain, height)?;
+    sent_transactions::roll_back_above(tx, chain, height)?;
+    for seq in touched {
+        touch_destination(step, seq)?;
+    }
+    replaced.iter().try_for_each(|txid| touch_destinations_of(step, chain, txid))
+}
+
+/// Removes a sent transaction from its block, because the block no longer contains the transaction.
+pub(in crate::service) fn remove_transaction_from_block(
+    step: &Step<'_>,
+    chain: Chain,
+    txid: &str,
+) -> Result<(), Error> {
+    sent_transactions::remove_from_block(step.tx, chain, txid)?;
+    touch_destinations_of(step, chain, txid)
+}
+
+/// Settles the destinations with transfers that are not watched any more, so that these transfers are frozen.
+pub(in crate::service) fn freeze_final_transfers(
+    step: &Step<'_>,
+    chain: Chain,
+) -> Result<(), Error> {
+    let Step { tx, now, .. } = *step;
+    let last = final_height(tx, chain)?;
+    let found = destinations::list_to_freeze(tx, chain, now, last, FROZEN_MAX)?;
+    found.into_iter().try_for_each(|one| touch_destination(step, one.seq))
 }
 
 /// Marks a transaction that was seen before as absent, which means in no block and not in the mempool.
@@ -228,17 +220,12 @@ fn missing_trace_problem(txid: &str, balances: &[BalanceChange]) -> Option<Strin
 }
 
 /// Orders a rescan from the height at the time of the approval, for a transaction that a node cannot look up by ID.
-fn order_rescan_from_approval(
-    tx: &Tx<'_>,
-    now: Time,
-    chain: Chain,
-    txid: &str,
-) -> Result<(), Error> {
-    let attached = transfers::list_with_attached_txid(tx, Mode::Live, chain, txid)?;
+fn order_rescan_from_approval(step: &Step<'_>, chain: Chain, txid: &str) -> Result<(), Error> {
+    let attached = transfers::list_with_attached_txid(step.tx, Mode::Live, chain, txid)?;
     let watched_from = attached.iter();
     let watched_from = watched_from.filter_map(|transfer| transfer.sending_progress.watched_from);
     let from = watched_from.min();
-    from.map_or(Ok(()), |from| order_rescan_unless_covered(tx, now, chain, from))
+    from.map_or(Ok(()), |from| order_rescan_unless_covered(step, chain, from))
 }
 
 /// Returns the transactions that the next step looks up by ID at a node.
@@ -290,16 +277,4 @@ pub(super) fn final_height(db: &Reader<'_>, chain: Chain) -> Result<u32, StoreEr
         Depth::Blocks(blocks) => cursor.reached.block.height.saturating_sub(blocks),
         Depth::Final => cursor.complete.height,
     }))
-}
-
-/// Calls `each` with every watched destination on the chains that share a pool.
-pub(in crate::service) fn for_each_watched_destination(
-    db: &Reader<'_>,
-    chain: Chain,
-    each: &mut impl FnMut(String),
-) -> Result<(), StoreError> {
-    for row in CHAINS.iter().filter(|row| row.pool == chain.row().pool) {
-        destinations::each_watched(db, row.chain, &mut *each)?;
-    }
-    Ok(())
 }

@@ -5,6 +5,7 @@
 use super::{ExitLink, Moment};
 use crate::domain::qr::Qr;
 use crate::domain::url::SiteUrl;
+
 use crate::web::words::Words;
 use askama::Template;
 
@@ -189,6 +190,8 @@ pub struct PaymentPage<'a> {
     pub qr: Option<Qr>,
     /// Text alternative for the QR code.
     pub qr_label: String,
+    /// QR code of the address alone, for wallets that read no payment URI. `None` if `qr` is this code already.
+    pub address_qr: Option<Qr>,
     /// Instruction to scan the QR code.
     pub scan: &'static str,
     /// Payment URI that opens a wallet, if the coin has one.

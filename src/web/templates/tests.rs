@@ -177,6 +177,7 @@ fn payment_page_escapes_every_field() {
         network_text: hostile_text(),
         qr: Qr::encode(HOSTILE),
         qr_label: hostile_text(),
+        address_qr: Qr::encode(HOSTILE),
         scan: HOSTILE,
         uri: Some(hostile_text()),
         due: hostile_text(),

@@ -77,21 +77,12 @@ pub(super) fn start_watch(service: &Arc<Service>, chain: Chain, ours: &[String])
     for address in ours {
         addresses.insert(chain, address);
     }
+    let addresses = Arc::new(RwLock::new(addresses));
     ChainWatch {
-        service: Arc::downgrade(service),
-        chain,
-        addresses: Arc::new(RwLock::new(addresses)),
         blocks_max: 7,
         outputs_max: 2,
         part_ms_max: 1000,
-        test_networks: false,
-        was_rescan: false,
-        has_rescan: false,
-        rescan_problem: None,
-        final_problem: None,
-        is_connected: false,
-        network: None,
-        unread: None,
+        ..ChainWatch::new(Arc::downgrade(service), chain, addresses)
     }
 }
 

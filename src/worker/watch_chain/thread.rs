@@ -2,74 +2,37 @@
 //!
 //! Invariant: a node that hangs does not delay the stop of the server.
 
+mod finality;
 mod head;
+mod outage;
+mod pace;
 mod problem;
 #[cfg(test)]
 mod tests;
 
 use super::waker::{ChainWaker, Pause};
 use super::{ChainProgress, ChainWatch, StepError};
-use crate::chain::cost::{FEES_EVERY_MS, RequestCost};
+use crate::chain::cost::FEES_EVERY_MS;
 use crate::chain::urls::Connector;
 use crate::chain::{Node, NodeError};
 use crate::clock::Clock;
-use crate::domain::asset::Chain;
+use crate::domain::set_aside::set_aside_problem;
 use crate::domain::time::{MINUTE_MS, Time};
-use crate::service::random_bytes;
-use head::{HeadAge, lag_problem, unread_blocks_problem};
+use finality::FinalityAge;
+use head::{HeadAge, lag_problem};
 use log::Level;
+use outage::Outage;
+pub use pace::PollIntervals;
+use pace::{BACK_OFF, doubled_back_off, with_jitter};
 use problem::{FollowProblem, PartialProblem};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Longest pause after failures.
-const BACK_OFF_MAX: Duration = Duration::from_secs(120);
-/// Pause after the first failure. The pause doubles with each further failure.
-const BACK_OFF: Duration = Duration::from_secs(1);
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// Longest time that the first step waits for rates.
-const RATES_WAIT_MAX: Duration = Duration::from_secs(10);
 /// Interval at which a new thread checks whether it must end while it waits for the previous thread.
 const PREVIOUS_CHECK_EVERY: Duration = Duration::from_millis(100);
 /// Time for which money is expected after a payment address was shown, in milliseconds.
 const EXPECTED_MS: i64 = 15 * MINUTE_MS;
-
-/// The polling intervals of a node.
-#[derive(Clone, Copy, Debug)]
-pub struct PollIntervals {
-    /// Polling interval while money is expected.
-    pub expected: Duration,
-    /// Polling interval while no money is expected.
-    pub otherwise: Duration,
-    /// Longest time that the first step waits for rates. Payments of the first step are booked at these rates.
-    pub for_rates: Duration,
-}
-
-impl PollIntervals {
-    /// Returns the polling intervals of a chain.
-    pub const fn for_chain(chain: Chain) -> PollIntervals {
-        let (expected, otherwise) = match chain {
-            Chain::Bitcoin | Chain::Litecoin | Chain::Dogecoin => (10, 30),
-            Chain::Ethereum | Chain::Base | Chain::Polygon | Chain::Tron => (15, 60),
-            Chain::Solana => (10, 60),
-        };
-        PollIntervals {
-            expected: Duration::from_secs(expected),
-            otherwise: Duration::from_secs(otherwise),
-            for_rates: RATES_WAIT_MAX,
-        }
-    }
-
-    /// Returns the number of requests per day if no money is ever expected, and the number if money is expected all
-    /// day.
-    pub fn requests_per_day_range(chain: Chain, cost: &RequestCost) -> (u64, u64) {
-        let pace = PollIntervals::for_chain(chain);
-        let polls = |every: Duration| DAY.as_secs().checked_div(every.as_secs()).unwrap_or(0);
-        let (otherwise, expected) = (polls(pace.otherwise), polls(pace.expected));
-        (cost.requests_per_day(otherwise), cost.requests_per_day(expected))
-    }
-}
 
 /// A thread that follows a chain until this handle is dropped.
 pub struct Follower {
@@ -148,6 +111,8 @@ struct FollowerState {
     fees_asked_at: Option<Time>,
     /// Number of consecutive failures.
     failures: u32,
+    /// Number of consecutive steps after which the node is asked again for a part.
+    asks_again: u32,
     /// `true` if the last step of a rescan failed.
     rescan_fails: bool,
     /// Problem that was logged last. `None` if the chain has no problem.
@@ -155,6 +120,8 @@ struct FollowerState {
     /// Problem that was logged last with which the chain is still followed.
     said_besides: Option<PartialProblem>,
     head_age: HeadAge,
+    finality_age: FinalityAge,
+    outage: Outage,
 }
 
 impl FollowerState {
@@ -175,10 +142,13 @@ impl FollowerState {
             asked_at: None,
             fees_asked_at: None,
             failures: 0,
+            asks_again: 0,
             rescan_fails: false,
             said: None,
             said_besides: None,
             head_age: HeadAge::default(),
+            finality_age: FinalityAge::default(),
+            outage: Outage::default(),
         }
     }
 
@@ -198,6 +168,7 @@ impl FollowerState {
 
     /// Makes one step, and returns the pause after it. `None` if the server has stopped.
     fn run_step(&mut self) -> Option<Pause> {
+        self.note_step_begin();
         if self.waker.take_expected_payment_signal() {
             self.asked_at = Some(self.clock.uptime());
         }
@@ -212,9 +183,9 @@ impl FollowerState {
             Err(StepError::Closed) => None,
             Err(failed) => {
                 let pause = self.pause_after_failure(&failed);
-                if let Some(other) = self.connect.node_after_failures(self.failures) {
-                    self.connected = Some(other);
-                }
+                let other = self.connect.node_after_failures(self.failures);
+                let other = other.or_else(|| self.renew_wrong_node(&failed));
+                self.connected = other.or_else(|| self.connected.take());
                 Some(Pause::fixed(pause))
             }
         }
@@ -234,6 +205,8 @@ impl FollowerState {
         if !self.waker.wait_for_rates(&self.clock, self.pace.for_rates, begins) {
             return Err(StepError::Closed);
         }
+        self.note_step_begin();
+        let node = self.connected.as_mut().ok_or(StepError::Closed)?;
         let stands = self.watch.make_step(node.as_mut(), self.clock.now())?;
         if matches!(stands, ChainProgress::AtHead(_)) {
             self.request_due_fees();
@@ -300,8 +273,15 @@ impl FollowerState {
                     // During a rescan, the next step is due at once.
                     return Pause::fixed(Duration::ZERO);
                 }
-                let most =
+                let usual =
                     if self.is_money_expected() { self.pace.expected } else { self.pace.otherwise };
+                let asks_again = self.watch.lacks_final_blocks()
+                    || self.connected.as_ref().is_some_and(|node| node.asks_again());
+                self.asks_again = if asks_again { self.asks_again.saturating_add(1) } else { 0 };
+                let most = match self.asks_again.checked_sub(1) {
+                    Some(before) => usual.min(doubled_back_off(before)),
+                    None => usual,
+                };
                 Pause { most, expected: Some(self.pace.expected) }
             }
             ChainProgress::NodeLags(lag) => {
@@ -334,36 +314,40 @@ impl FollowerState {
     /// Reports a failed step, and returns the pause after it.
     fn pause_after_failure(&mut self, failed: &StepError) -> Duration {
         self.rescan_fails |= self.watch.was_rescan;
-        if self.watch.was_rescan && self.watch.rescan_problem.is_some() {
-            // Only the rescan has failed. New blocks are still read, so only the problem of the rescan is reported.
+        let is_named = self.watch.rescan_problem.is_some() || self.watch.final_problem.is_some();
+        if self.watch.was_rescan && is_named {
+            // Only the rescan has failed. New blocks are still read, so only the problem of the rescan is reported, or
+            // that with final blocks.
             self.report_state(None);
             return with_jitter(BACK_OFF);
         }
         let is_behind = matches!(failed, StepError::Node(NodeError::Behind));
-        if !is_behind || self.failures > 2 {
-            let problem = match self.watch.unread {
-                Some(unread) if is_behind => unread_blocks_problem(unread),
-                Some(_) | None => failed.to_string(),
-            };
-            self.report_missing_block(is_behind);
+        let is_unread = self.note_failed_step();
+        if !is_behind || is_unread || self.failures > 2 {
+            let problem = self.watch.failure_problem(failed);
+            self.report_unread(is_behind);
             self.report_state(Some(problem));
             let text = format!("error={failed}");
             self.log_problem(Level::Warn, "step failed", FollowProblem::of_step(failed), &text);
             self.watch.is_connected = false;
         }
-        let doubled = BACK_OFF.saturating_mul(1_u32.checked_shl(self.failures).unwrap_or(u32::MAX));
+        let doubled = doubled_back_off(self.failures);
         self.failures = self.failures.saturating_add(1);
-        with_jitter(doubled.min(BACK_OFF_MAX))
+        self.pause_until_unread(with_jitter(doubled))
     }
 
     /// Reports the state of the chain to the operator. `problem` says why the chain cannot be followed. If it is
-    /// `None`, reports a problem of a rescan or of final blocks, or that the newest block is too old.
+    /// `None`, reports a problem of a rescan or of final blocks, what is set aside, or that the newest block is too
+    /// old.
     fn report_state(&mut self, problem: Option<String>) {
         let rescan = self.watch.rescan_problem.as_ref();
         let rescan =
             rescan.map(|why| (PartialProblem::Rescan, format!("the rescan: its node {why}")));
         let finals = self.watch.final_problem.clone();
-        let besides = rescan.or(finals.map(|why| (PartialProblem::FinalBlocks, why)));
+        let aside = set_aside_problem(self.watch.chain, &self.watch.set_aside);
+        let besides = rescan
+            .or(finals.map(|why| (PartialProblem::FinalBlocks, why)))
+            .or(aside.map(|why| (PartialProblem::SetAside, why)));
         let (kind, text) = besides.unzip();
         if kind != self.said_besides {
             match &text {
@@ -372,7 +356,8 @@ impl FollowerState {
             }
             self.said_besides = kind;
         }
-        let warning = || self.head_age.warning.clone();
+        let finality = self.finality_age.warning.as_ref();
+        let warning = || self.head_age.warning.as_ref().or(finality).cloned();
         let problem = problem.or(text).or_else(warning);
         if let Ok(service) = self.watch.service() {
             service.record_follower_state(
@@ -389,11 +374,4 @@ impl FollowerState {
         let level = if is_new { level } else { Level::Debug };
         log::log!(level, "{event}: chain={} {text}", self.watch.chain);
     }
-}
-
-/// Shortens a pause by up to a quarter at random, so that not all chains poll at once.
-fn with_jitter(pause: Duration) -> Duration {
-    let [dice] = random_bytes::<1>().unwrap_or([0]);
-    let share = pause.checked_div(1024).unwrap_or_default();
-    pause.saturating_sub(share.saturating_mul(u32::from(dice)))
 }

@@ -42,6 +42,11 @@ pub fn last_audit_seq(file: &Connection) -> i64 {
     file.query_row(sql, [], |row| row.get(0)).unwrap()
 }
 
+/// Returns a number that changes when another connection commits to the file.
+pub fn data_version(file: &Connection) -> i64 {
+    file.query_row("pragma data_version", [], |row| row.get(0)).unwrap()
+}
+
 /// Returns the audit log rows after this sequence number.
 pub fn audit_rows(file: &Connection, after: i64) -> Vec<String> {
     let sql =

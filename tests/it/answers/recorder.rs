@@ -2,7 +2,7 @@
 
 use super::case::{RequestCase, body_with_other_faults, case_with_body, cases};
 use super::document::Operation;
-use super::observed::{audit_rows, describe_response, last_audit_seq};
+use super::observed::{audit_rows, data_version, describe_response, last_audit_seq};
 use super::world::{Owner, SeededSandbox};
 use crate::support::{Response, polling};
 use rusqlite::Connection;
@@ -220,7 +220,7 @@ impl ResponseRecorder {
     }
 
     /// Sends one request in a situation, and returns the response and its golden text. Restores the file if the
-    /// request may have changed it.
+    /// request has changed it, or may have changed what is only in memory.
     fn send_case(
         &self,
         operation: &Operation,
@@ -228,6 +228,7 @@ impl ResponseRecorder {
         situation: Situation,
     ) -> (Response, String) {
         let is_locked = situation == Situation::Locked;
+        let version = data_version(&self.file);
         let mut case = case.clone();
         if !is_locked {
             self.world.prepare_sandbox_for(operation);
@@ -259,7 +260,9 @@ impl ResponseRecorder {
                 self.world.interface.shop.send("DELETE", "/sandbox/faults", &[], "").expect(204);
                 self.world.interface.shop.send("DELETE", "/sandbox/inbox/other", &[], "");
             }
-            if !operation.is_get_request() {
+            let may_have_changed = answer.status < 400 || situation == Situation::Replay;
+            let is_changed = || data_version(&self.file) != version;
+            if !operation.is_get_request() && (may_have_changed || is_changed()) {
                 self.restore_snapshot("situation");
             }
         }

@@ -2,8 +2,10 @@
 //! operator sees the problem. The server stays ready, and its memory stays small.
 //!
 //! Invariant: a payment precedes each false response, so that the response can hide or change a payment. The false
-//! responses are in `lies`.
+//! responses are in `lies`. `everywhere` plays bad answers of every kind at every call.
 
+mod answers;
+mod everywhere;
 mod lies;
 
 use super::till::TestnetShop;
@@ -32,6 +34,8 @@ trait LyingNodePayer {
     /// Confirms all payments. Returns an SQL condition on the cursor that is true when the server has read the blocks
     /// of these payments.
     fn confirm_all(&self) -> String;
+    /// Returns the names by which calls ask for the newest block and its transactions.
+    fn newest_block_names(&self) -> Vec<String>;
 }
 
 /// A payer with a litecoind, and an address of the shop. In some tests, a proxy presents the litecoind as a Dogecoin
@@ -45,7 +49,7 @@ struct UtxoPayer {
 impl LyingNodePayer for UtxoPayer {
     fn pay_in_block_and_mempool(&self, time: u64) {
         self.node.pay(&self.to, &format!("0.{:08}", 1_000_000 + time));
-        self.node.mine(1);
+        self.node.mine_for_nobody(1);
         self.node.pay(&self.to, &format!("0.{:08}", 2_000_000 + time));
     }
 
@@ -55,8 +59,17 @@ impl LyingNodePayer for UtxoPayer {
     }
 
     fn confirm_all(&self) -> String {
-        self.node.mine(20);
+        self.node.mine_for_nobody(12);
         format!("height = {}", self.node.call("getblockcount", json!([])))
+    }
+
+    fn newest_block_names(&self) -> Vec<String> {
+        let hash = self.node.call("getbestblockhash", json!([]));
+        let block = self.node.call("getblock", json!([hash, 1]));
+        let ids = block["tx"].as_array().unwrap().iter();
+        let ids = ids.map(|id| id.as_str().unwrap().to_owned());
+        let named = [block["height"].to_string(), hash.as_str().unwrap().to_owned()];
+        named.into_iter().chain(ids).collect()
     }
 }
 
@@ -84,11 +97,18 @@ impl LyingNodePayer for EvmPayer {
         self.node.mine(30);
         format!("complete_height = {}", self.node.height() - 8)
     }
+
+    fn newest_block_names(&self) -> Vec<String> {
+        let height = self.node.height();
+        let block = self.node.call_rpc("eth_getBlockByNumber", json!(["latest", false]));
+        let hash = block["hash"].as_str().unwrap().to_owned();
+        vec![height.to_string(), format!("{height:#x}"), hash]
+    }
 }
 
 /// Returns the peak memory of the server, in KiB.
 #[track_caller]
-fn peak_memory_kib(running: &RunningServer) -> u64 {
+pub(super) fn peak_memory_kib(running: &RunningServer) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", running.process.id())).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kib = line.unwrap().trim().trim_end_matches(" kB");

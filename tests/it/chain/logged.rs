@@ -111,6 +111,16 @@ fn reorganise_past_watched_depth(till: &TestnetShop, node: &Litecoind) {
     // The server has stopped the chain and waits for a person.
     let running = start_and_wait_for_log(till, "stopped: ");
     assert_eq!(stop_and_read_log(till, running), [stopped]);
+    // The node comes back to the branch that was read, and the chain goes on without a person.
+    let other = node.call_text("getblockhash", json!([50]));
+    node.call("invalidateblock", json!([other]));
+    node.call("reconsiderblock", json!([newest]));
+    let running = start_and_wait_for_log(till, "resumed: chain=litecoin height=253");
+    drop(stop_and_read_log(till, running));
+    node.call("invalidateblock", json!([below]));
+    node.call("reconsiderblock", json!([other]));
+    let running = start_and_wait_for_log(till, "stopped: ");
+    assert_eq!(stop_and_read_log(till, running), [connected, stopped]);
     // Block 70 is the lowest reorganised block. A rescan from block 71 is rejected, because a rescan must start at
     // block 70 or below.
     let ordered = "select count(*) || ' ' || ifnull(min(from_height), '') from rescans";

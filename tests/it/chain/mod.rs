@@ -19,5 +19,6 @@ mod solana;
 pub mod till;
 mod tron;
 mod utxo;
+mod utxo_aside;
 mod utxo_behind_liar;
 mod watch;

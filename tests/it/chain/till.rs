@@ -105,6 +105,13 @@ impl TestnetShop {
         self.settings.extend(more);
     }
 
+    /// Replaces the node for the next start.
+    #[track_caller]
+    pub fn replace_node(&mut self, node: &str) {
+        let at = self.settings.iter().position(|setting| setting == "--node").unwrap();
+        self.settings[at + 1] = node.to_owned();
+    }
+
     pub fn settings(&self) -> Vec<&str> {
         self.settings.iter().map(String::as_str).collect()
     }

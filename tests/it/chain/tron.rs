@@ -5,6 +5,8 @@ mod cost;
 mod fixtures;
 mod lies;
 mod on_anvil;
+mod outages;
 mod recorded;
 mod seen;
 mod shop;
+mod solid;

@@ -240,8 +240,6 @@ fn inconsistent_mempool_is_rejected() {
             replace_result_field("vout", json!([{ "value": 1, "scriptPubKey": { "hex": "" } }])),
             "Lied",
         ),
-        ("getmempoolentry", Fault::error(-1, "no"), "Unreachable"),
-        ("getmempoolentry", replace_result_field("time", json!("now")), "Lied"),
     ] {
         scene.seen = utxo_client(Chain::Litecoin, &scene.liar.url(), LIMITS);
         scene.assert_read_fails((method, lie), expected, |scene| {

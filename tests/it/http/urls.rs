@@ -1,19 +1,14 @@
 //! Base of the URLs in responses and events: the public URL or the listening address, never a header of the request.
 
+use crate::support::ports::free_port;
 use crate::support::{Shop, TEST, agent, send};
 use coffer::{Config, Server};
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 
-/// Returns a loopback address on which no other test listens.
-fn unused_address() -> SocketAddr {
-    let [.., high, low] = std::process::id().to_be_bytes();
-    SocketAddr::from(([127, 77, high, low], 18_080))
-}
-
 #[test]
 fn urls_start_with_the_public_url() {
-    let listen = unused_address();
+    let listen = SocketAddr::from(([127, 0, 0, 1], free_port()));
     let public_url = "https://pay.example.com".to_owned();
     let server =
         Server::start(Config { listen, public_url: Some(public_url.clone()), ..Config::sandbox() })

@@ -2,8 +2,9 @@
 
 use super::{Site, now};
 use crate::support::Shop;
-use crate::support::pebble::{Pebble, Ports, free_port};
+use crate::support::pebble::{Pebble, Ports};
 use crate::support::polling::wait_until;
+use crate::support::ports::free_port;
 use coffer::Server;
 use std::net::TcpListener;
 use std::sync::Arc;

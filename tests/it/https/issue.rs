@@ -1,8 +1,9 @@
 //! Certificates that are issued, kept, renewed and answered for.
 
 use super::{Site, browser, connect_to, connect_trusting};
-use crate::support::pebble::{Pebble, Ports, VALIDITY_MS, free_port};
+use crate::support::pebble::{Pebble, Ports, VALIDITY_MS};
 use crate::support::polling::wait_until;
+use crate::support::ports::free_port;
 use crate::support::{Response, send};
 use coffer::Config;
 use std::io::{Read, Write};

@@ -3,11 +3,11 @@
 //! Invariant: dropping the handle kills the process and removes its folder. The module `tools` describes what happens
 //! without ElectrumX.
 
+use super::ports::free_port;
 use super::process::Process;
 use super::regtest::Regtest;
 use super::scratch::Scratch;
 use super::tools;
-use std::net::TcpListener;
 use std::process::{Command, Stdio};
 
 pub struct Electrumx {
@@ -28,11 +28,7 @@ impl Electrumx {
         let scratch = Scratch::new();
         let folder = scratch.path("db");
         std::fs::create_dir(&folder).unwrap();
-        let free = || {
-            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-            listener.local_addr().unwrap().port()
-        };
-        let (port, tls_port) = (free(), free());
+        let (port, tls_port) = (free_port(), free_port());
         let is_tls = settings.iter().any(|(name, _)| *name == "SSL_CERTFILE");
         let tls = format!(",ssl://127.0.0.1:{tls_port}");
         let services = format!("tcp://127.0.0.1:{port}{}", if is_tls { &tls } else { "" });

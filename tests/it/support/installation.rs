@@ -5,7 +5,7 @@ use super::scratch::Scratch;
 use super::{Response, agent, send};
 use crate::support::audit_log::record_direct_writes;
 use crate::support::process::Process;
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
@@ -215,14 +215,15 @@ impl Installation {
         assert_eq!(self.open_file().execute(given, [id]).unwrap(), 1);
     }
 
-    /// Repeats an SQL query until its result is one of these texts. Returns that text.
+    /// Repeats an SQL query until its result is one of these texts. Returns that text. No row is an empty text.
     #[track_caller]
     pub fn wait_for_query_result(&self, query: &str, ends: &[&str]) -> String {
         let conn = self.open_file();
         let mut now = String::new();
         let ended = polling::wait_until(|| {
-            let said: Option<String> = conn.query_row(query, [], |row| row.get(0)).unwrap();
-            now = said.unwrap_or_default();
+            let said: Option<Option<String>> =
+                conn.query_row(query, [], |row| row.get(0)).optional().unwrap();
+            now = said.flatten().unwrap_or_default();
             ends.contains(&now.as_str())
         });
         assert!(ended, "{query} never became one of {ends:?}: {now}");

@@ -2,11 +2,12 @@
 //!
 //! Its certificates are valid for 120 s, and it reaches challenges at the ports that the test names.
 
+use super::ports::free_port;
 use super::scratch::Scratch;
 use super::tools;
 use super::{agent, polling};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
@@ -27,13 +28,6 @@ pub struct Ports {
     management: u16,
     pub tls: u16,
     pub http: u16,
-}
-
-/// Returns a port that no program uses.
-#[track_caller]
-pub fn free_port() -> u16 {
-    // The port stays free for a while, because the system assigns free ports in turn.
-    TcpListener::bind("[::]:0").unwrap().local_addr().unwrap().port()
 }
 
 impl Ports {

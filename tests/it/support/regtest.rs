@@ -3,6 +3,7 @@
 //! Invariant: dropping the handle kills the process and removes its folder. The module `tools` describes what happens
 //! without the program.
 
+use super::ports::free_port;
 use super::process::Process;
 use super::scratch::Scratch;
 use super::{agent, tools};
@@ -10,7 +11,6 @@ use coffer::domain::asset::Chain;
 use serde_json::{Value, json};
 use std::cell::{Cell, RefCell};
 use std::ffi::OsString;
-use std::net::TcpListener;
 use std::process::{Command, Stdio};
 
 /// A regtest node and its folder.
@@ -31,8 +31,9 @@ impl Regtest {
     #[track_caller]
     pub fn start_litecoind(options: &[&str], untested: &str) -> Option<Regtest> {
         tools::tool_output("litecoind", &["-version"], untested)?;
-        // Litecoin nodes reject replacements by default.
-        let options = [&["-fallbackfee=0.0001", "-mempoolreplacement=1"][..], options].concat();
+        // Litecoin nodes reject replacements by default. A new wallet would make 1 000 keys, which takes a second.
+        let ours = ["-fallbackfee=0.0001", "-mempoolreplacement=1", "-keypool=10"];
+        let options = [&ours[..], options].concat();
         Some(Regtest::start(Chain::Litecoin, "litecoind".into(), &options))
     }
 
@@ -47,18 +48,13 @@ impl Regtest {
     fn start(chain: Chain, program: OsString, options: &[&str]) -> Regtest {
         let scratch = Scratch::new();
         std::fs::create_dir(scratch.path("data")).unwrap();
-        // The port stays free for a while after the listener is closed, because the system assigns free ports in
-        // turn.
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        drop(listener);
         let node = Regtest {
             chain,
             program,
             options: options.iter().map(|option| (*option).to_owned()).collect(),
             process: RefCell::new(None),
             scratch,
-            port,
+            port: free_port(),
             agent: agent(),
             time: Cell::new(None),
         };

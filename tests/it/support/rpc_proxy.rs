@@ -3,72 +3,22 @@
 //! Invariant: without a fault, the response equals the node's response byte for byte. Dropping the proxy closes its
 //! port and connections.
 
+mod fault;
+
+pub use fault::RpcFault;
+
 use super::litecoind::Litecoind;
 use super::receiver::read_request;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-/// Function that changes one response. Its arguments are the request parameters and the response.
-type ResponseChange = dyn Fn(&Value, &mut Value) + Send + Sync;
-
 /// Placeholder in a response. The proxy replaces the placeholder by the large text of [`RpcFault::Flood`].
 const FLOOD: &str = r#"{"flood":0}"#;
-
-/// Fault in the responses of a method.
-#[derive(Clone)]
-pub enum RpcFault {
-    /// Passes the response to a function that modifies it.
-    Change(Arc<ResponseChange>),
-    /// Reverses the order of the responses in a batch.
-    Reversed,
-    /// Leaves out this many responses at the end of a batch.
-    Dropped(usize),
-    /// Returns this HTTP status with an empty body.
-    Status(u16),
-    /// Closes the connection after this many bytes of the body.
-    Truncated(usize),
-    /// Sends the body at one byte every 20 ms, so that a long response exceeds the client's timeout.
-    Drip,
-    /// Replaces the result, or the named field of the result, with this large JSON text.
-    Flood(Option<&'static str>, Arc<str>),
-    /// Returns this body.
-    Body(String),
-    /// Returns a "not found" error. The node does not receive the request.
-    NotFound,
-    /// Never responds.
-    Hang,
-}
-
-impl RpcFault {
-    /// Builds a fault that passes each response to the closure `change`, which modifies it.
-    pub fn from_change(change: impl Fn(&Value, &mut Value) + Send + Sync + 'static) -> RpcFault {
-        RpcFault::Change(Arc::new(change))
-    }
-
-    /// Builds a fault that always returns this result.
-    pub fn result(result: Value) -> RpcFault {
-        RpcFault::from_change(move |_, answer| answer["result"] = result.clone())
-    }
-
-    /// Builds a fault whose result is a text of this many bytes.
-    pub fn huge_result(bytes: usize) -> RpcFault {
-        RpcFault::Flood(None, format!("\"{}\"", "a".repeat(bytes)).into())
-    }
-
-    /// Builds a fault that returns a JSON-RPC error.
-    pub fn error(code: i64, message: &str) -> RpcFault {
-        let error = json!({ "code": code, "message": message });
-        RpcFault::from_change(move |_, answer| {
-            answer["result"] = Value::Null;
-            answer["error"] = error.clone();
-        })
-    }
-}
 
 pub struct RpcProxy {
     address: SocketAddr,
@@ -80,6 +30,8 @@ struct ProxyState {
     upstream: String,
     agent: ureq::Agent,
     faults: Mutex<BTreeMap<String, RpcFault>>,
+    /// Methods whose fault is removed after the next request.
+    once: Mutex<BTreeSet<String>>,
     asked: Mutex<BTreeMap<String, usize>>,
     connections: Mutex<Vec<TcpStream>>,
     closed: AtomicBool,
@@ -100,6 +52,7 @@ impl RpcProxy {
             upstream: format!("http://{host}"),
             agent: super::agent(),
             faults: Mutex::default(),
+            once: Mutex::default(),
             asked: Mutex::default(),
             connections: Mutex::default(),
             closed: AtomicBool::new(false),
@@ -177,11 +130,24 @@ impl RpcProxy {
     pub fn inject(&self, method: &str, fault: RpcFault) {
         let mut faults = self.shared.faults.lock().unwrap();
         faults.insert(method.to_owned(), fault);
+        self.shared.once.lock().unwrap().remove(method);
+    }
+
+    /// Sets the fault of a method for the next request with this method.
+    pub fn inject_once(&self, method: &str, fault: RpcFault) {
+        self.inject(method, fault);
+        self.shared.once.lock().unwrap().insert(method.to_owned());
     }
 
     /// Removes all faults.
     pub fn clear_faults(&self) {
+        self.shared.once.lock().unwrap().clear();
         self.shared.faults.lock().unwrap().clear();
+    }
+
+    /// Returns the methods that were called.
+    pub fn called_methods(&self) -> Vec<String> {
+        self.shared.asked.lock().unwrap().keys().cloned().collect()
     }
 
     /// Returns the number of calls of a method.
@@ -207,18 +173,21 @@ impl Drop for RpcProxy {
 impl ProxyState {
     /// Serves one connection until it is closed.
     fn serve(&self, mut stream: &TcpStream) {
+        // Head and body are written apart. Without this, each response waits 40 ms for an acknowledgement.
+        stream.set_nodelay(true).unwrap();
         let mut reader = BufReader::new(stream);
         while let Some((_, headers, body)) = read_request(&mut reader) {
             let Ok(asked) = serde_json::from_slice::<Value>(&body) else {
                 return;
             };
-            let faults = self.take_faults_for(&asked);
+            let by_method = self.take_faults_for(&asked);
+            let faults: Vec<RpcFault> = by_method.values().cloned().collect();
             if faults.iter().any(|fault| matches!(fault, RpcFault::Hang)) {
                 // The read ends when the client closes the connection.
                 let _ = reader.read_to_end(&mut Vec::new());
                 return;
             }
-            let (status, answer) = self.answer_request(&headers, &body, &asked, &faults);
+            let (status, answer) = self.answer_request(&headers, &body, &asked, &by_method);
             let head = format!(
                 "HTTP/1.1 {status} Status\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
                 answer.len()
@@ -245,18 +214,19 @@ impl ProxyState {
     }
 
     /// Counts the calls in a request, and returns the faults of their methods.
-    fn take_faults_for(&self, asked: &Value) -> Vec<RpcFault> {
-        let faults = self.faults.lock().unwrap();
-        let mut counts = self.asked.lock().unwrap();
-        let mut found = Vec::new();
-        let mut methods = Vec::new();
+    fn take_faults_for(&self, asked: &Value) -> BTreeMap<String, RpcFault> {
+        let mut faults = self.faults.lock().unwrap();
+        let (mut counts, mut once) = (self.asked.lock().unwrap(), self.once.lock().unwrap());
+        let mut found = BTreeMap::new();
         for call in calls_in(asked) {
             let method = call["method"].as_str().unwrap_or_default();
             *counts.entry(method.to_owned()).or_default() += 1;
-            if !methods.contains(&method) {
-                methods.push(method);
-                found.extend(faults.get(method).cloned());
+            if let Some(fault) = faults.get(method).and_then(|fault| fault.for_call(call)) {
+                found.insert(method.to_owned(), fault);
             }
+        }
+        for method in found.keys().filter(|method| once.remove(*method)) {
+            faults.remove(method);
         }
         found
     }
@@ -267,9 +237,9 @@ impl ProxyState {
         headers: &BTreeMap<String, String>,
         body: &[u8],
         asked: &Value,
-        faults: &[RpcFault],
+        faults: &BTreeMap<String, RpcFault>,
     ) -> (u16, String) {
-        for fault in faults {
+        for fault in faults.values() {
             match fault {
                 RpcFault::Status(status) => return (*status, String::new()),
                 RpcFault::Body(body) => return (200, body.clone()),
@@ -294,48 +264,14 @@ impl ProxyState {
         }
         match serde_json::from_str::<Value>(&text) {
             Ok(mut answer) => {
-                self.apply_faults(asked, &mut answer, faults);
-                let text = faults.iter().fold(answer.to_string(), |text, fault| match fault {
+                apply_faults(asked, &mut answer, faults);
+                let text = faults.values().fold(answer.to_string(), |text, fault| match fault {
                     RpcFault::Flood(_, flood) => text.replace(FLOOD, flood),
                     _ => text,
                 });
                 (status, text)
             }
             Err(_) => (status, text),
-        }
-    }
-
-    /// Applies the faults to the responses.
-    fn apply_faults(&self, asked: &Value, answer: &mut Value, faults: &[RpcFault]) {
-        let known = self.faults.lock().unwrap().clone();
-        let calls = calls_in(asked);
-        let answers = match &mut *answer {
-            Value::Array(answers) => answers.iter_mut().collect(),
-            one => vec![one],
-        };
-        for answer in answers {
-            let call = calls.iter().find(|call| call["id"] == answer["id"]);
-            let Some(call) = call else { continue };
-            let method = call["method"].as_str().unwrap_or_default();
-            match known.get(method) {
-                Some(RpcFault::Change(change)) => change(&call["params"], answer),
-                Some(RpcFault::Flood(None, _)) => answer["result"] = json!({ "flood": 0 }),
-                Some(RpcFault::Flood(Some(field), _)) if answer["result"].is_object() => {
-                    answer["result"][field] = json!({ "flood": 0 });
-                }
-                _ => {}
-            }
-        }
-        if let Value::Array(answers) = answer {
-            for fault in faults {
-                match fault {
-                    RpcFault::Reversed => answers.reverse(),
-                    RpcFault::Dropped(count) => {
-                        answers.truncate(answers.len().saturating_sub(*count))
-                    }
-                    _ => {}
-                }
-            }
         }
     }
 
@@ -358,6 +294,37 @@ impl ProxyState {
         let passing = |closed: &mut bool| !*closed && begun.elapsed() < wait;
         let (closed, _) = self.closing.1.wait_timeout_while(closed, wait, passing).unwrap();
         *closed
+    }
+}
+
+/// Applies the faults to the responses.
+fn apply_faults(asked: &Value, answer: &mut Value, faults: &BTreeMap<String, RpcFault>) {
+    let calls = calls_in(asked);
+    let answers = match &mut *answer {
+        Value::Array(answers) => answers.iter_mut().collect(),
+        one => vec![one],
+    };
+    for answer in answers {
+        let call = calls.iter().find(|call| call["id"] == answer["id"]);
+        let Some(call) = call else { continue };
+        let method = call["method"].as_str().unwrap_or_default();
+        match faults.get(method) {
+            Some(RpcFault::Change(change)) => change(&call["params"], answer),
+            Some(RpcFault::Flood(None, _)) => answer["result"] = json!({ "flood": 0 }),
+            Some(RpcFault::Flood(Some(field), _)) if answer["result"].is_object() => {
+                answer["result"][field] = json!({ "flood": 0 });
+            }
+            _ => {}
+        }
+    }
+    if let Value::Array(answers) = answer {
+        for fault in faults.values() {
+            match fault {
+                RpcFault::Reversed => answers.reverse(),
+                RpcFault::Dropped(count) => answers.truncate(answers.len().saturating_sub(*count)),
+                _ => {}
+            }
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use bitcoin::hashes::{Hash, HashEngine, sha1};
 use coffer::clock::{ManualTime, TimeSource};
 use coffer::domain::time::Time;
 use coffer::http::PasswordLimits;
-use coffer::service::operator::passwords::Hasher;
+use coffer::service::users::passwords::Hasher;
 use coffer::store::FileKind;
 use coffer::{Config, Server};
 use rusqlite::Connection;

@@ -73,6 +73,16 @@ impl Node {
         self.server.inject(path, fault);
     }
 
+    /// Sets the fault of a path for the next request to it.
+    pub fn inject_once(&self, path: &str, fault: Fault) {
+        self.server.inject_once(path, fault);
+    }
+
+    /// Returns the paths that were requested.
+    pub fn requested_paths(&self) -> Vec<String> {
+        self.server.requested_paths()
+    }
+
     /// Removes all faults.
     pub fn clear_faults(&self) {
         self.server.clear_faults();
@@ -81,6 +91,18 @@ impl Node {
     /// Returns the number of requests to a path, or to all paths if `path` is empty.
     pub fn request_count(&self, path: &str) -> usize {
         self.server.request_count(path)
+    }
+
+    /// Lets `/walletsolidity` stand still at the present final block, or follow the chain again.
+    pub fn stop_finality(&self, stops: bool) {
+        let blocks = usize::try_from(self.height()).unwrap() + 1;
+        let blocks = if stops { Chain::final_block_count(blocks) } else { usize::MAX };
+        self.server.stop_finality(blocks);
+    }
+
+    /// Answers this status to requests without this header (in lower case) and value. `None` answers all requests.
+    pub fn demand_header(&self, demanded: Option<(&'static str, &'static str, u16)>) {
+        self.server.demand_header(demanded);
     }
 
     /// Hides this many of the newest blocks.

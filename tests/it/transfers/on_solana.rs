@@ -2,6 +2,8 @@
 //!
 //! Invariant: the server polls its chain once after each start, and each start follows a kill.
 
+mod lies;
+
 use crate::chain::till::TestnetShop;
 use crate::file::audit::findings;
 use crate::support::Response;

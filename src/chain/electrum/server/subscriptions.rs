@@ -1,11 +1,13 @@
 //! Subscribes to script hashes, and reads the histories of these scripts.
+//!
+//! Invariant: a status counts as read only after the history was read. A script that the server refuses is set aside,
+//! and all others are read.
 
-use super::super::connection::unexpected_error;
-use super::super::hex::Hash256;
-use super::{HistoryEntry, HistoryItemJson, ScriptHistory, Server};
+use super::super::hex::{Hash256, format_bytes, format_hash};
+use super::{BACKOFF_LOG2_MAX, HistoryEntry, HistoryItemJson, ItemError, ScriptHistory, Server};
 use crate::chain::NodeError;
-use crate::chain::rpc::MethodError;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use std::collections::HashSet;
 
 /// Largest number of connections to one server.
@@ -14,12 +16,29 @@ const CONNECTIONS_MAX: usize = 8;
 const SUBSCRIBE_GROUP: usize = 500;
 /// Largest number of rounds in one step. Each round reads the histories that changed during the previous round.
 const ROUNDS_MAX: usize = 3;
+const SUBSCRIBE: &str = "blockchain.scripthash.subscribe";
+// Servers of protocol 1.4.0 do not have this method, and continue to send notifications.
+const UNSUBSCRIBE: &str = "blockchain.scripthash.unsubscribe";
 
 impl Server {
     /// Returns the history of a watched script.
     pub(in super::super) fn watched_history(&self, script: &str) -> &[HistoryEntry] {
         let history = self.histories.get(script);
         history.map_or(&[], |history| history.entries.as_slice())
+    }
+
+    /// Returns `true` if the newest history of a watched script was read.
+    pub(in super::super) fn has_read(&self, script: &str) -> bool {
+        self.histories.get(script).is_some_and(|history| {
+            history.refusal.is_none()
+                && history.entries_status.as_ref() == Some(&history.last_status)
+        })
+    }
+
+    /// Returns the watched scripts that the server refuses, each with the reason.
+    pub(in super::super) fn refused_scripts(&self) -> impl Iterator<Item = (&str, &str)> {
+        let each = self.histories.iter();
+        each.filter_map(|(script, history)| Some((script.as_str(), history.refusal.as_deref()?)))
     }
 
     /// Marks the histories that contain this transaction for a reload.
@@ -31,7 +50,8 @@ impl Server {
         }
     }
 
-    /// Subscribes to exactly these scripts, and updates their histories. Unsubscribes from all other scripts.
+    /// Subscribes to exactly these scripts, and updates their histories. Unsubscribes from all other scripts. A step
+    /// that takes too long ends early, and the next step continues.
     pub(in super::super) fn watch_scripts(
         &mut self,
         wanted: &HashSet<&str>,
@@ -42,14 +62,17 @@ impl Server {
         for script in wanted {
             self.histories.entry((*script).to_owned()).or_default();
         }
+        for history in self.histories.values_mut() {
+            history.backoff.take_step();
+        }
         self.subscribe()?;
         for _ in 0..ROUNDS_MAX {
-            if !self.read_changed_histories()? {
+            if self.is_out_of_time() || !self.read_changed_histories()? {
                 break;
             }
             self.take_notifications()?;
         }
-        self.failures = 0;
+        self.backoff.reset();
         Ok(())
     }
 
@@ -81,9 +104,15 @@ impl Server {
         for connection in &mut self.connections {
             outcome = outcome.and_then(|()| connection.poll_notifications());
             for (script, status) in connection.take_changed_scripts() {
-                if let Some(history) = self.histories.get_mut(&script) {
-                    history.last_status = status;
+                let Some(history) = self.histories.get_mut(&script) else {
+                    continue;
+                };
+                if status.is_none() {
+                    // ElectrumX sends this status and ends the subscription when a history has become too long.
+                    history.connection = None;
+                    history.entries_status = None;
                 }
+                history.last_status = status;
             }
         }
         if outcome.is_err() {
@@ -104,53 +133,94 @@ impl Server {
             is_wanted
         });
         for (place, params) in ended.into_iter().enumerate() {
-            // Servers of protocol 1.4.0 do not have this method, and continue to send notifications.
-            let method = "blockchain.scripthash.unsubscribe";
-            self.call_all::<serde::de::IgnoredAny>(place, method, params)?;
+            self.call_all::<serde::de::IgnoredAny>(place, UNSUBSCRIBE, params)?;
         }
         Ok(())
     }
 
     fn subscribe(&mut self) -> Result<(), NodeError> {
-        let is_new = |(script, history): (&String, &ScriptHistory)| {
-            history.connection.is_none().then(|| script.clone())
+        let is_due = |(script, history): (&String, &ScriptHistory)| {
+            let is_new = history.connection.is_none() && !history.backoff.is_waiting();
+            is_new.then(|| script.clone())
         };
-        let mut new: Vec<String> = self.histories.iter().filter_map(is_new).collect();
-        new.sort_unstable();
-        let mut rest = new.as_slice();
-        while !rest.is_empty() {
-            let (place, room) = self.connection_below_limit()?;
-            let (now, later) = rest.split_at(rest.len().min(room).min(SUBSCRIBE_GROUP));
-            let params = now.iter().map(|script| json!([script])).collect();
-            let method = "blockchain.scripthash.subscribe";
-            let response = self.call_all::<Option<String>>(place, method, params)?;
-            let mut refused = None;
-            for (script, response) in now.iter().zip(response) {
-                match (response, self.histories.get_mut(script)) {
+        let mut rest: Vec<String> = self.histories.iter().filter_map(is_due).collect();
+        rest.sort_unstable();
+        while !rest.is_empty() && !self.is_out_of_time() {
+            let Some((place, room)) = self.connection_below_limit()? else {
+                let most = self.subscriptions_max.unwrap_or(0);
+                let reason = format!(
+                    "watches {most} addresses for a connection, and {} are to be watched: name another server",
+                    self.histories.len()
+                );
+                rest.iter().for_each(|script| self.set_aside(script, reason.clone()));
+                return Ok(());
+            };
+            let later = rest.split_off(rest.len().min(room).min(SUBSCRIBE_GROUP));
+            let params = rest.iter().map(|script| json!([script])).collect();
+            let response = self.call_all::<Option<String>>(place, SUBSCRIBE, params)?;
+            let mut refused = Vec::new();
+            let mut last_refusal = None;
+            for (script, response) in rest.into_iter().zip(response) {
+                last_refusal = response.as_ref().err().cloned();
+                match (response, self.histories.get_mut(&script)) {
                     (Ok(status), Some(history)) => {
                         history.last_status = status;
                         history.connection = Some(place);
                     }
-                    (Err(error), _) => refused = Some(error),
-                    (Ok(_), None) => {}
+                    (Err(error), Some(_)) => refused.push((script, error)),
+                    (_, None) => {}
                 }
             }
-            match refused {
-                None => rest = later,
-                Some(error) => {
-                    self.set_subscription_limit(place, &error)?;
-                    return self.subscribe();
+            rest = later;
+            match last_refusal {
+                Some(error) if !self.accepts_another(place)? => {
+                    self.set_subscription_limit(place, error)?;
+                    rest.extend(refused.into_iter().map(|(script, _)| script));
+                }
+                Some(_) | None => {
+                    for (script, error) in refused {
+                        self.set_aside(&script, error.describe(SUBSCRIBE));
+                    }
                 }
             }
         }
         Ok(())
     }
 
+    /// Sets a script aside, and begins a backoff. Its known history stays.
+    fn set_aside(&mut self, script: &str, reason: String) {
+        if let Some(history) = self.histories.get_mut(script) {
+            if history.refusal.is_none() {
+                log::warn!(
+                    "history not read: server={} script={script} reason={reason}",
+                    self.url.label()
+                );
+            }
+            history.refusal = Some(reason);
+            history.backoff.record_failure(BACKOFF_LOG2_MAX);
+            history.connection = None;
+            history.entries_status = None;
+        }
+    }
+
+    /// Returns `true` if a connection accepts a subscription to a script that nobody has used. Then it refuses single
+    /// scripts, and has not reached its limit.
+    fn accepts_another(&mut self, place: usize) -> Result<bool, NodeError> {
+        let unused = Sha256::digest(format!("unused script {}", self.call_count()));
+        let params = json!([format_hash(&unused.into())]);
+        let response = self.call_all::<Option<String>>(place, SUBSCRIBE, vec![params.clone()])?;
+        let is_accepted = response.iter().all(Result::is_ok);
+        if is_accepted {
+            self.call_all::<serde::de::IgnoredAny>(place, UNSUBSCRIBE, vec![params])?;
+        }
+        Ok(is_accepted)
+    }
+
     /// Returns the index of a connection that accepts more subscriptions, and the number of subscriptions that it
-    /// accepts.
-    fn connection_below_limit(&mut self) -> Result<(usize, usize), NodeError> {
+    /// accepts. `None` if the largest number of connections accepts no more.
+    fn connection_below_limit(&mut self) -> Result<Option<(usize, usize)>, NodeError> {
         let Some(most) = self.subscriptions_max else {
-            return Ok((0, usize::MAX));
+            return Ok(Some((0, usize::MAX)));
         };
         let mut taken = vec![0_usize; self.connections.len()];
         for history in self.histories.values() {
@@ -160,31 +230,23 @@ impl Server {
         }
         let mut places = taken.iter().enumerate();
         if let Some((place, taken)) = places.find(|(_, taken)| **taken < most) {
-            return Ok((place, most.saturating_sub(*taken)));
+            return Ok(Some((place, most.saturating_sub(*taken))));
         }
         if self.connections.len() >= CONNECTIONS_MAX {
-            let all = self.histories.len();
-            return Err(NodeError::Limited(format!(
-                "it watches {most} addresses for a connection, and {all} are to be watched: name another server"
-            )));
+            return Ok(None);
         }
         self.connect()?;
-        Ok((self.connections.len().saturating_sub(1), most))
+        Ok(Some((self.connections.len().saturating_sub(1), most)))
     }
 
     /// Stores the current number of subscriptions as the limit of a connection, after the server refused another
     /// subscription.
-    fn set_subscription_limit(
-        &mut self,
-        place: usize,
-        error: &MethodError,
-    ) -> Result<(), NodeError> {
-        let mut histories = self.histories.values();
-        let taken = histories.by_ref().filter(|history| history.connection == Some(place));
-        let taken = taken.count();
+    fn set_subscription_limit(&mut self, place: usize, error: ItemError) -> Result<(), NodeError> {
+        let of_place = |history: &&ScriptHistory| history.connection == Some(place);
+        let taken = self.histories.values().filter(of_place).count();
         let is_known = self.subscriptions_max.is_some_and(|most| most <= taken);
         if taken == 0 || is_known {
-            return Err(unexpected_error("blockchain.scripthash.subscribe", error));
+            return Err(error.into_node_error(SUBSCRIBE));
         }
         self.subscriptions_max = Some(taken);
         Ok(())
@@ -192,40 +254,72 @@ impl Server {
 
     /// Reads the histories that changed. Returns `false` if no history changed.
     fn read_changed_histories(&mut self) -> Result<bool, NodeError> {
-        let mut changed = Vec::new();
-        for (script, history) in &mut self.histories {
-            if history.entries_status.as_ref() == Some(&history.last_status) {
-                continue;
-            }
-            if history.last_status.is_none() {
-                // The script has no history.
-                history.entries.clear();
-                history.entries_status = Some(None);
-                continue;
-            }
-            changed.push((script.clone(), history.last_status.clone()));
-        }
+        let is_changed = |(script, history): (&String, &ScriptHistory)| {
+            let is_due = history.connection.is_some() && !history.backoff.is_waiting();
+            let is_read = history.entries_status.as_ref() == Some(&history.last_status);
+            (is_due && !is_read).then(|| (script.clone(), history.last_status.clone()))
+        };
+        let changed: Vec<_> = self.histories.iter().filter_map(is_changed).collect();
         let params = changed.iter().map(|(script, _)| json!([script])).collect();
         let method = "blockchain.scripthash.get_history";
         let response = self.call_all::<Vec<HistoryItemJson>>(0, method, params)?;
         for ((script, status), response) in changed.iter().zip(response) {
-            let entries = match response {
-                Ok(response) => Some(self.parse_history(response)?),
+            let response = match response {
+                Ok(response) => response,
                 Err(error) => {
-                    log::warn!(
-                        "history not read: server={} error={}",
-                        self.url.label(),
-                        error.message
-                    );
-                    None
+                    self.set_aside(script, error.describe(method));
+                    continue;
                 }
             };
+            let is_whole = status_of_history(&response) == *status;
+            // A status covers the transactions in the mempool in any order.
+            let has_one_order = response.iter().filter(|item| item.height <= 0).count() < 2;
+            if response.is_empty() && status.is_some() {
+                self.set_aside(
+                    script,
+                    "gives an empty history, and says that it has one".to_owned(),
+                );
+                continue;
+            }
+            let Some(entries) = super::parse_history(response) else {
+                self.set_aside(
+                    script,
+                    "gives a history with ids or heights that are none".to_owned(),
+                );
+                continue;
+            };
             if let Some(history) = self.histories.get_mut(script) {
-                history.entries_status = Some(status.clone());
-                // If a history has become too long for the server, the entries of the earlier read stay.
-                history.entries = entries.unwrap_or_else(|| std::mem::take(&mut history.entries));
+                if status.is_none() && !entries.is_empty() {
+                    // The status was of another moment, or the server has ended the subscription.
+                    history.connection = None;
+                }
+                history.entries = entries;
+                history.refusal = None;
+                if is_whole {
+                    history.entries_status = Some(status.clone());
+                    history.backoff.reset();
+                } else {
+                    // It may have changed meanwhile, so that only the second failure is reported.
+                    history.entries_status = None;
+                    history.backoff.record_failure(BACKOFF_LOG2_MAX);
+                    if has_one_order && history.backoff.has_failed_again() {
+                        history.refusal = Some(
+                            "gives a history that is not the one of its status, and leaves something out"
+                                .to_owned(),
+                        );
+                    }
+                }
             }
         }
         Ok(!changed.is_empty())
     }
+}
+
+/// Returns the status of a script with this history, as the Electrum protocol defines it. `None` if the history is
+/// empty.
+fn status_of_history(history: &[HistoryItemJson]) -> Option<String> {
+    let text: String =
+        history.iter().map(|item| format!("{}:{}:", item.tx_hash, item.height)).collect();
+    let hash = Sha256::digest(&text);
+    (!text.is_empty()).then(|| format_bytes(&hash))
 }

@@ -22,6 +22,7 @@ use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
 use crate::domain::url::SiteUrl;
 use crate::http::pages::{CustomerLanguage, format_moment, non_empty};
+
 use crate::service::checkout::Checkout;
 use crate::web::templates::{
     CoinChoicePage, HiddenFields, OutcomePage, PageUpdates, PaymentPage, ProgressLine,
@@ -252,6 +253,12 @@ impl<'a> CheckoutView<'a> {
             network_text: fill(words.network, &[("network", &network)]),
             qr: Qr::encode(read),
             qr_label: label,
+            // Many wallets take only the recipient from a payment URI, or refuse the URI. In simulated mode, the address
+            // must not be paid.
+            address_qr: uri
+                .as_deref()
+                .filter(|_| !self.checkout.is_simulated)
+                .and_then(|_| Qr::encode(&coin.address)),
             scan: if self.checkout.is_simulated { words.scan_test } else { words.scan },
             uri,
             due: words.format_number(&asset.format_units(due)),

@@ -5,16 +5,18 @@
 
 use crate::domain::asset::{Chain, Mode};
 use crate::domain::following::{ChainStep, ChainStepOutcome, ForwardStep};
-use crate::domain::observation::{Observation, ObservationKey, REPLACED_FROM};
+use crate::domain::observation::{Observation, ObservationKey, REPLACED_FROM, StoredObservation};
+use crate::domain::observation_owner::{ObservationChange, ObservationOwner};
 use crate::domain::payment::PaymentState;
-use crate::domain::time::Time;
 use crate::domain::transfer::TransferKind;
+use crate::service::Error;
+use crate::service::Step;
+use crate::service::chains::astray::stop_wallet_if_unassigned;
 use crate::service::chains::claims::{is_our_address, with_claimed_position};
-use crate::service::intake::{ObservationChange, ObservationOwner};
+use crate::service::observations::{change_observation, record_observation};
 use crate::service::transfers::watched_destination;
-use crate::service::{Error, Service};
 use crate::store::chain_cursors::ChainCursor;
-use crate::store::{Reader, Tx, observations, observations_on_chain, rescans, transfers};
+use crate::store::{Reader, observations, observations_on_chain, rescans, transfers};
 
 /// Limit of one batch, which keeps other writers from waiting long.
 pub struct BatchLimit {
@@ -49,171 +51,168 @@ impl BatchLimit {
 /// Start of the next batch: index of the item, and the first output of its transaction.
 pub(super) type NextItem = (usize, u32);
 
-impl Service {
-    /// Applies as many items as the limit allows. Returns the start of the next batch, or `None` after the last item.
-    pub(super) fn apply_observation_batch(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        step: &ChainStep,
-        (first, mut output): NextItem,
-        bound: &mut BatchLimit,
-    ) -> Result<Option<NextItem>, Error> {
-        bound.begin_batch();
-        for item in first..step.item_count() {
-            let next = self.apply_step_item(tx, now, step, (item, output), bound)?;
-            if let Some(output) = next {
-                return Ok(Some((item, output)));
-            }
-            output = 0;
+/// Applies as many items as the limit allows. Returns the start of the next batch, or `None` after the last item.
+pub(super) fn apply_observation_batch(
+    step: &Step<'_>,
+    chain_step: &ChainStep,
+    (first, mut output): NextItem,
+    bound: &mut BatchLimit,
+) -> Result<Option<NextItem>, Error> {
+    bound.begin_batch();
+    for item in first..chain_step.item_count() {
+        let next = apply_step_item(step, chain_step, (item, output), bound)?;
+        if let Some(output) = next {
+            return Ok(Some((item, output)));
         }
-        Ok(None)
+        output = 0;
     }
+    Ok(None)
+}
 
-    /// Applies one item. Returns the output to continue with if the limit is reached.
-    fn apply_step_item(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        step: &ChainStep,
-        (item, output): NextItem,
-        bound: &mut BatchLimit,
-    ) -> Result<Option<u32>, Error> {
-        let chain = step.chain;
-        let forward = match &step.outcome {
-            ChainStepOutcome::Forward(forward) => forward,
-            ChainStepOutcome::Rescanned(rescanned) => {
-                let found = rescanned.found.get(item);
-                return found
-                    .map_or(Ok(None), |seen| self.apply_observation(tx, now, seen, None, bound));
-            }
-            ChainStepOutcome::Started { .. }
-            | ChainStepOutcome::RolledBackTo(_)
-            | ChainStepOutcome::Stopped(_)
-            | ChainStepOutcome::ClaimChecked(_)
-            | ChainStepOutcome::BalancesChecked(_)
-            | ChainStepOutcome::HeightFound { .. } => return Ok(None),
-        };
-        if let Some(txid) = forward.present.get(item) {
-            let back = (txid.as_str(), PaymentState::Dropped, ObservationChange::Seen);
-            let next = self.change_transaction_outputs(tx, now, chain, back, (output, bound))?;
-            if next.is_none() {
-                observations_on_chain::mark_reappeared(tx, chain, txid)?;
-            }
-            return Ok(next);
+/// Applies one item. Returns the output to continue with if the limit is reached.
+fn apply_step_item(
+    step: &Step<'_>,
+    chain_step: &ChainStep,
+    (item, output): NextItem,
+    bound: &mut BatchLimit,
+) -> Result<Option<u32>, Error> {
+    let chain = chain_step.chain;
+    let forward = match &chain_step.outcome {
+        ChainStepOutcome::Forward(forward) => forward,
+        ChainStepOutcome::Rescanned(rescanned) => {
+            let found = rescanned.found.get(item);
+            return found.map_or(Ok(None), |seen| apply_observation(step, seen, None, bound));
         }
-        let item = item.saturating_sub(forward.present.len());
-        if let Some(seen) = forward.found.get(item) {
-            return self.apply_observation(tx, now, seen, Some(forward), bound);
+        ChainStepOutcome::Started { .. }
+        | ChainStepOutcome::RolledBackTo(_)
+        | ChainStepOutcome::Stopped(_)
+        | ChainStepOutcome::ClaimChecked(_)
+        | ChainStepOutcome::BalancesChecked(_)
+        | ChainStepOutcome::HeightFound { .. } => return Ok(None),
+    };
+    if let Some(txid) = forward.present.get(item) {
+        let back = (txid.as_str(), PaymentState::Dropped, ObservationChange::Seen);
+        let next = change_transaction_outputs(step, chain, back, (output, bound))?;
+        if next.is_none() {
+            observations_on_chain::mark_reappeared(step.tx, chain, txid)?;
         }
-        let item = item.saturating_sub(forward.found.len());
-        let Some(gone) = forward.gone.get(item) else {
-            return Ok(None);
-        };
-        let gone = (gone.txid.as_str(), PaymentState::Seen, ObservationChange::Dropped);
-        self.change_transaction_outputs(tx, now, chain, gone, (output, bound))
+        return Ok(next);
     }
+    let item = item.saturating_sub(forward.present.len());
+    if let Some(seen) = forward.found.get(item) {
+        return apply_observation(step, seen, Some(forward), bound);
+    }
+    let item = item.saturating_sub(forward.found.len());
+    let Some(gone) = forward.gone.get(item) else {
+        return Ok(None);
+    };
+    let gone = (gone.txid.as_str(), PaymentState::Seen, ObservationChange::Dropped);
+    change_transaction_outputs(step, chain, gone, (output, bound))
+}
 
-    /// Applies one observation. Restores a dropped observation first. A new observation may replace another one.
-    fn apply_observation(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        seen: &Observation,
-        forward: Option<&ForwardStep>,
-        bound: &mut BatchLimit,
-    ) -> Result<Option<u32>, Error> {
-        if !bound.take_item() {
-            return Ok(Some(0));
-        }
-        if !is_our_address(tx, seen.asset.chain, &seen.address)?
-            && observations::by_key(tx, &seen.key())?.is_none()
-            && watched_destination(tx, now, seen)?.is_none()
-            && !self.stop_wallet_if_unassigned(tx, now, seen)?
-        {
-            return Ok(None);
-        }
-        let seen = &with_claimed_position(tx, seen)?;
-        let place = seen.key();
-        match observations::by_key(tx, &place)? {
-            Some(known) => {
-                let is_same = known.seen.asset == seen.asset
-                    && known.seen.address == seen.address
-                    && known.seen.amount == seen.amount;
-                if is_same && known.state == PaymentState::Dropped {
-                    self.change_observation_by_key(tx, now, &place, ObservationChange::Seen)?;
-                }
-            }
-            None => {
-                if let Some(old) = find_replaced_observation(tx, seen, forward)? {
-                    let replaced = tx.attempt(|| {
-                        self.change_observation(tx, now, &old, ObservationChange::ReplacedBy(seen))
-                    })?;
-                    match replaced {
-                        Ok(outcome) if outcome.refusal.is_none() => {
-                            self.log_when_committed(
-                                observation_noun(tx, &outcome.owned)?,
-                                "seen",
-                                seen,
-                            );
-                            return Ok(None);
-                        }
-                        // The replacement was refused, so the new observation is stored without replacing another
-                        // one.
-                        Ok(_) | Err(Error::Refused(_)) => {}
-                        Err(failed) => return Err(failed),
+/// Applies one observation. Restores a dropped observation first. A new observation may replace another one.
+fn apply_observation(
+    step: &Step<'_>,
+    seen: &Observation,
+    forward: Option<&ForwardStep>,
+    bound: &mut BatchLimit,
+) -> Result<Option<u32>, Error> {
+    let Step { service, tx, now } = *step;
+    if !bound.take_item() {
+        return Ok(Some(0));
+    }
+    if !is_our_address(tx, seen.asset.chain, &seen.address)?
+        && observations::by_key(tx, &seen.key())?.is_none()
+        && watched_destination(tx, now, seen)?.is_none()
+        && !stop_wallet_if_unassigned(step, seen)?
+    {
+        return Ok(None);
+    }
+    let seen = &with_claimed_position(tx, seen)?;
+    let place = seen.key();
+    match observations::by_key(tx, &place)? {
+        Some(known) => restore_dropped_observation(step, &known, seen)?,
+        None => {
+            if let Some(old) = find_replaced_observation(tx, seen, forward)? {
+                let replaced = tx.attempt(|| {
+                    change_observation(step, &old, ObservationChange::ReplacedBy(seen))
+                })?;
+                match replaced {
+                    Ok(outcome) if outcome.refusal.is_none() => {
+                        service.log_when_committed(
+                            observation_noun(tx, &outcome.owned)?,
+                            "seen",
+                            seen,
+                        );
+                        return Ok(None);
                     }
+                    // The replacement was refused, so the new observation is stored without replacing another
+                    // one.
+                    Ok(_) | Err(Error::Refused(_)) => {}
+                    Err(failed) => return Err(failed),
                 }
             }
         }
-        let observed = tx.attempt(|| self.record_observation(tx, now, seen, None))?;
-        if let Ok(Some(outcome)) = &observed
-            && outcome.is_new
-        {
-            self.log_when_committed(observation_noun(tx, &outcome.owned)?, "seen", seen);
-        }
-        log_refusal(observed.map(drop))?;
-        Ok(None)
     }
+    let observed = tx.attempt(|| record_observation(step, seen, None))?;
+    if let Ok(Some(outcome)) = &observed
+        && outcome.is_new
+    {
+        service.log_when_committed(observation_noun(tx, &outcome.owned)?, "seen", seen);
+    }
+    log_refusal(observed.map(drop))?;
+    Ok(None)
+}
 
-    /// Changes those observations of a transaction that have this state. `from` is the first output to change.
-    fn change_transaction_outputs(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        chain: Chain,
-        (txid, state, step): (&str, PaymentState, ObservationChange<'_>),
-        (from, bound): (u32, &mut BatchLimit),
-    ) -> Result<Option<u32>, Error> {
-        for place in unmined_observation_keys(tx, chain, txid, state)? {
-            if place.position < from {
-                continue;
-            }
-            if !bound.take_item() {
-                return Ok(Some(place.position));
-            }
-            self.change_observation_by_key(tx, now, &place, step)?;
-        }
-        Ok(None)
+/// Restores a stored observation that was dropped, if the node has the same output again.
+pub(super) fn restore_dropped_observation(
+    step: &Step<'_>,
+    known: &StoredObservation,
+    seen: &Observation,
+) -> Result<(), Error> {
+    let is_same = known.seen.asset == seen.asset
+        && known.seen.address == seen.address
+        && known.seen.amount == seen.amount;
+    if is_same && known.state == PaymentState::Dropped {
+        change_observation_by_key(step, &seen.key(), ObservationChange::Seen)?;
     }
+    Ok(())
+}
 
-    /// Changes the observation with a key. A refused change is logged and does not stop the other changes.
-    pub(super) fn change_observation_by_key(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        place: &ObservationKey,
-        step: ObservationChange<'_>,
-    ) -> Result<(), Error> {
-        let moved = tx.attempt(|| self.change_observation(tx, now, place, step))?;
-        if let (Ok(outcome), Some(known)) = (&moved, observations::by_key(tx, place)?)
-            && outcome.refusal.is_none()
-        {
-            let noun = observation_noun(tx, &outcome.owned)?;
-            self.log_when_committed(noun, known.state.as_str(), &known.seen);
+/// Changes those observations of a transaction that have this state. `from` is the first output to change.
+fn change_transaction_outputs(
+    step: &Step<'_>,
+    chain: Chain,
+    (txid, state, change): (&str, PaymentState, ObservationChange<'_>),
+    (from, bound): (u32, &mut BatchLimit),
+) -> Result<Option<u32>, Error> {
+    for place in unmined_observation_keys(step.tx, chain, txid, state)? {
+        if place.position < from {
+            continue;
         }
-        log_refusal(moved.map(drop))
+        if !bound.take_item() {
+            return Ok(Some(place.position));
+        }
+        change_observation_by_key(step, &place, change)?;
     }
+    Ok(None)
+}
+
+/// Changes the observation with a key. A refused change is logged and does not stop the other changes.
+pub(super) fn change_observation_by_key(
+    step: &Step<'_>,
+    place: &ObservationKey,
+    change: ObservationChange<'_>,
+) -> Result<(), Error> {
+    let Step { service, tx, .. } = *step;
+    let moved = tx.attempt(|| change_observation(step, place, change))?;
+    if let (Ok(outcome), Some(known)) = (&moved, observations::by_key(tx, place)?)
+        && outcome.refusal.is_none()
+    {
+        let noun = observation_noun(tx, &outcome.owned)?;
+        service.log_when_committed(noun, known.state.as_str(), &known.seen);
+    }
+    log_refusal(moved.map(drop))
 }
 
 /// Returns the noun for an observation in log lines, for example `payment`.
@@ -286,22 +285,23 @@ pub(super) fn live_observation_key(chain: Chain, txid: String, position: u32) ->
 /// Returns `true` if a step continues from the cursor of its chain.
 pub(super) fn starts_at_cursor(
     db: &Reader<'_>,
-    step: &ChainStep,
+    chain_step: &ChainStep,
     cursor: Option<&ChainCursor>,
 ) -> Result<bool, Error> {
     let stands_at = cursor.map(|cursor| &cursor.reached.block);
     let is_stopped = cursor.is_some_and(|cursor| cursor.stopped.is_some());
-    if stands_at != step.from.as_ref() {
+    if stands_at != chain_step.from.as_ref() {
         return Ok(false);
     }
-    match &step.outcome {
+    match &chain_step.outcome {
         ChainStepOutcome::Rescanned(rescanned) => {
-            let rescan = rescans::active_for_chain(db, step.chain)?;
+            let rescan = rescans::active_for_chain(db, chain_step.chain)?;
             let is_next = rescan.is_some_and(|rescan| rescan.next_height == rescanned.from);
             Ok(is_next && is_stopped == rescanned.restarts)
         }
+        // A stopped chain goes on if the node has the block of the cursor again.
+        ChainStepOutcome::RolledBackTo(fork) => Ok(!is_stopped || stands_at == Some(fork)),
         ChainStepOutcome::Started { .. }
-        | ChainStepOutcome::RolledBackTo(_)
         | ChainStepOutcome::Stopped(_)
         | ChainStepOutcome::Forward(_)
         | ChainStepOutcome::ClaimChecked(_)

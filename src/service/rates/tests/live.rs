@@ -5,10 +5,13 @@ use crate::domain::asset::{Asset, Mode};
 use crate::domain::money::coin::Units;
 use crate::domain::money::{Bps, Currency};
 use crate::domain::observation::{Block, Observation};
+use crate::domain::observation_owner::ObservationOwner;
 use crate::domain::rate::{CoinFigure, FigureSource, RateFigure, RateQuote, RateSource};
 use crate::domain::time::{HOUR_MS, MINUTE_MS, Time};
 use crate::service::Service;
-use crate::service::intake::ObservationOwner;
+use crate::service::Step;
+use crate::service::observations::record_observation;
+use crate::service::pools::claim_address;
 use crate::service::rates::NoRate;
 use crate::service::tests::{
     NOW, bitcoin, block_on, create_live_invoice, live_caller, live_service, seeded_service, write,
@@ -53,8 +56,7 @@ fn observe_bitcoin(
         block: height.map(|height| Block { height, hash: format!("hash{height}") }),
         spends: Vec::new(),
     };
-    let outcome =
-        write(service, move |service, tx| service.record_observation(tx, now, &seen, None));
+    let outcome = write(service, now, move |step| record_observation(step, &seen, None));
     outcome.unwrap().owned
 }
 
@@ -140,13 +142,14 @@ fn file_rates_end_when_the_file_is_no_longer_configured() {
 fn deposit_is_booked_at_the_rate_in_its_block_less_spread() {
     let (simulated, file) = seeded_service();
     let real = live_service(&file);
-    let address = write(&simulated, |service, tx| {
+    let address = write(&simulated, NOW, |step| {
+        let Step { tx, .. } = *step;
         let mut account = accounts::all(tx)?.remove(0);
         account.spread = Bps(100);
         accounts::update(tx, &account)?;
         let customer = customers::insert(tx, account.seq, Mode::Live, "ada", NOW)?;
         let (owner, chain) = (AddressOwner::Customer(customer.seq), bitcoin().chain);
-        let address = service.claim_address(tx, NOW, account.seq, Mode::Live, chain, owner)?;
+        let address = claim_address(step, account.seq, Mode::Live, chain, owner)?;
         Ok(address.unwrap())
     });
     store_rates(&real, NOW, ["50000", "50000"]);
@@ -179,7 +182,8 @@ fn late_payment_uses_the_newest_rate_less_spread() {
     let id = create_live_invoice(&simulated);
     block_on(simulated.select_coin(NOW, &live_caller(&simulated), &id, "BTC".to_owned())).unwrap();
     let of = id.clone();
-    let quote = write(&simulated, move |_, tx| {
+    let quote = write(&simulated, NOW, move |step| {
+        let Step { tx, .. } = *step;
         let mut account = accounts::all(tx)?.remove(0);
         account.spread = Bps(50);
         accounts::update(tx, &account)?;

@@ -97,6 +97,16 @@ async function card(context, one) {
       ['Requests since start', one.requests],
       ['Requests per day', one.requestsPerDay],
     ),
+    one.setAside.length === 0
+      ? null
+      : h(
+          'div',
+          { class: 'note warn' },
+          h('p', null, h('strong', null, 'Not read')),
+          one.setAside.map((each) =>
+            h('p', null, `The ${each.kind} `, h('span', { class: 'mono' }, each.id), `: the node ${each.reason}.`),
+          ),
+        ),
     one.unexplained.length === 0
       ? null
       : h(

@@ -169,12 +169,19 @@ function proposalTable(context, kind, each) {
       actionButton(context, 'Dismiss transaction…', 'Transaction dismissed.', dismiss, 'small'),
     );
   };
-  const dismissAll = async () =>
-    (await confirmAction(
+  // Only those that are listed: another may have arrived since.
+  const dismissAll = async () => {
+    const isConfirmed = await confirmAction(
       'Dismiss all transactions?',
       `None of them sent this ${singular(kind)}. They are not offered again.`,
       'Dismiss all',
-    )) && operator('POST', `${kind}/${each.id}`, { action: 'dismiss', txid: 'all' });
+    );
+    if (!isConfirmed) return false;
+    for (const { txid } of each.proposals) {
+      await operator('POST', `${kind}/${each.id}`, { action: 'dismiss', txid });
+    }
+    return true;
+  };
   return h(
     'div',
     { class: 'stack' },

@@ -11,12 +11,12 @@ use crate::domain::observation::InputSource;
 use crate::domain::time::Time;
 use crate::domain::wallet::{ScriptType, Wallet, WalletHints, read};
 use crate::service::Service;
-use crate::service::operator::wallets;
-use crate::service::operator::wallets::{WalletToAdd, add, retire};
 use crate::service::tests::{
     NOW, TempFile, audit_findings, audit_log_entries, live_observations, seeded_service,
     service_with_nodes, try_write, write,
 };
+use crate::service::wallets;
+use crate::service::wallets::{WalletToAdd, add, retire};
 use crate::worker::watch_chain::ChainWatch;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, RwLock};
@@ -80,7 +80,7 @@ impl WalletScene {
         body.as_object_mut().unwrap().extend(more);
         let wanted = WalletToAdd::from_body(body.as_object().unwrap()).unwrap();
         let now = self.now;
-        let added = try_write(&self.service, move |_, tx| add(tx, "test", &wanted, now));
+        let added = try_write(&self.service, NOW, move |step| add(step.tx, "test", &wanted, now));
         let added = added.map_err(|refusal| refusal.to_string())?;
         Ok(serde_json::from_str(added.get()).unwrap())
     }
@@ -256,7 +256,7 @@ fn payment_above_the_next_index_stops_the_wallet() {
         till.assert_paid_indexes(0, &[7, 7, 12, 999]);
         assert_eq!(audit_log_entries(&till.service, "wallet.stop").len(), 1);
         let id = till.wallet_view()["id"].as_str().unwrap().to_owned();
-        write(&till.service, move |_, tx| retire(tx, "test", &id, NOW));
+        write(&till.service, NOW, move |step| retire(step.tx, "test", &id, NOW));
         // The wallet is stopped by a payment to index 999. A new next index must therefore be above 999.
         for next in [json!({}), json!({ "next": 8 }), json!({ "next": 999 })] {
             let problem = till.add_wallet(&next).unwrap_err();

@@ -10,12 +10,12 @@ use crate::domain::money::Currency;
 use crate::domain::rate::{CoinFigure, FigureSource, RateFigure};
 use crate::domain::time::Time;
 use crate::service::backup::{RestoreRequest, backup, restore};
-use crate::service::operator::wallets::{WalletToAdd, add};
 use crate::service::pools::import;
 use crate::service::tests::{
     NOW, TempFile, block_on, create_customer_address, create_invoice_address, live_balances,
     live_caller, production_service, seeded_service, write,
 };
+use crate::service::wallets::{WalletToAdd, add};
 use crate::service::{Caller, Service};
 use serde_json::json;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ impl Shop {
             let key = if asset.chain.has_outputs() { ZPUB } else { XPUB };
             let body = json!({ "chain": asset.chain.address_pool(), "key": key });
             let wanted = WalletToAdd::from_body(body.as_object().unwrap()).unwrap();
-            write(&service, move |_, tx| add(tx, "test", &wanted, NOW).map(drop));
+            write(&service, NOW, move |step| add(step.tx, "test", &wanted, NOW).map(drop));
         }
         Shop {
             service,
@@ -67,6 +67,7 @@ impl Shop {
                 "BTC" => "60000",
                 "TRX" => "0.12",
                 "SOL" => "100",
+                "USDC-BASE" => "1",
                 _ => "2000",
             },
             file,
@@ -160,7 +161,7 @@ fn import_pool(service: &Arc<Service>, chain: Chain) {
     let addresses = (0..).map(|index| simulated_address(Mode::Live, chain, index));
     let keys = addresses.filter(|address| can_sign(address)).take(POOL_SIZE);
     let keys: Vec<String> = keys.collect();
-    write(service, move |_, tx| {
-        import(tx, NOW, "test", (chain, &keys, &|at| at.to_string())).map(drop)
+    write(service, NOW, move |step| {
+        import(step.tx, NOW, "test", (chain, &keys, &|at| at.to_string())).map(drop)
     });
 }

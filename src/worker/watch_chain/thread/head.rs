@@ -1,8 +1,8 @@
 //! Tracks how long a node has reported no new block, and changes to another URL if the node stops or lags.
 
 use super::{ChainProgress, FollowerState, StepError};
-use crate::chain::NodeError;
 use crate::chain::follow::NodeLag;
+use crate::chain::{Head, NodeError};
 use crate::domain::following::ChainPosition;
 use crate::domain::stale_head::{
     REMEDY, age_without_skew_ms, should_query_other_urls, stale_head_warning,
@@ -10,9 +10,38 @@ use crate::domain::stale_head::{
 use crate::domain::time::{MINUTE_MS, Time};
 
 /// Minimum time between two requests to the other URLs while the newest block does not change, in milliseconds.
-const OTHER_URLS_EVERY_MS: i64 = MINUTE_MS;
+pub(super) const OTHER_URLS_EVERY_MS: i64 = MINUTE_MS;
 /// The next URL is used after this many consecutive polls at which the node had lost a block that was read.
 const LOST_POLLS_MAX: u32 = 3;
+
+/// Base-2 logarithm of the largest factor by which the number of doubtful polls before a change of the URL grows.
+const DOUBTS_LOG2_MAX: u32 = 6;
+
+/// Counts consecutive polls at which a node answered, but not in full. Another URL may answer in full. If none does,
+/// the changes become rarer, because each costs many requests.
+#[derive(Default)]
+pub(super) struct DoubtfulPolls {
+    polls: u32,
+    changes: u32,
+}
+
+impl DoubtfulPolls {
+    /// Records a poll. Returns `true` if another URL should be used.
+    fn record_poll(&mut self, is_doubtful: bool) -> bool {
+        if !is_doubtful {
+            *self = DoubtfulPolls::default();
+            return false;
+        }
+        self.polls = self.polls.saturating_add(1);
+        let most = LOST_POLLS_MAX.saturating_mul(1_u32.checked_shl(self.changes).unwrap_or(1));
+        if self.polls < most {
+            return false;
+        }
+        self.polls = 0;
+        self.changes = self.changes.saturating_add(1).min(DOUBTS_LOG2_MAX);
+        true
+    }
+}
 
 /// The age of the newest block of a node. All times are uptimes.
 #[derive(Default)]
@@ -23,8 +52,12 @@ pub(super) struct HeadAge {
     lags_since: Option<Time>,
     /// Number of consecutive polls at which the node had lost a block that was read.
     lost_polls: u32,
+    /// `true` if a payment is in a block that the node should have had for three usual block times.
+    is_stalled: bool,
     /// Time of the last request to other URLs.
     others_asked_at: Option<Time>,
+    /// Consecutive polls at which the node did not answer in full.
+    doubts: DoubtfulPolls,
     /// Message about a newest block that has not changed for too long.
     pub(super) warning: Option<String>,
 }
@@ -64,29 +97,55 @@ pub(super) fn lag_problem(lag: &NodeLag) -> String {
     }
 }
 
-/// Returns the message for a node that lacks blocks below its own newest block.
-pub(super) fn unread_blocks_problem((from, newest): (u32, u32)) -> String {
-    format!(
-        "its node says that its newest block is {newest}, and does not have all blocks from {from} on. Restart or repair that \
-         node, or name the url of another one with --node: the chain goes on by itself"
-    )
-}
-
 impl FollowerState {
     /// Reacts to the state of the node after a step. Returns `true` if later steps use another URL.
     pub(super) fn handle_progress(&mut self, stands: &ChainProgress) -> bool {
         match stands {
             ChainProgress::AtHead(head) => {
-                self.report_missing_block(false);
-                self.check_head_age(head, false)
+                let is_partial =
+                    !self.watch.set_aside.is_empty() || self.watch.final_problem.is_some();
+                // On a chain with outputs, an Electrum client asks the other URLs itself. What another node sets aside is
+                // in the mempool only, which a change of the URL would read again as a whole.
+                let is_doubtful = is_partial && !self.watch.chain.has_outputs();
+                let turns = self.check_finality_age(head)
+                    || self.check_head_age(head, false)
+                    || self.leave_doubtful_node(is_doubtful);
+                self.report_good_step();
+                turns
             }
             ChainProgress::NodeLags(lag) => self.handle_lagging_node(lag),
             ChainProgress::Behind(_) => {
-                self.report_missing_block(false);
+                self.head_age.is_stalled = false;
+                self.report_good_step();
                 false
             }
-            ChainProgress::Stopped(_) => false,
+            // The node at another URL may have the block that was read.
+            ChainProgress::Stopped(_) => {
+                self.leave_doubtful_node(true);
+                false
+            }
         }
+    }
+
+    /// Records whether the node answered in full. Returns `true` if later steps use another URL.
+    fn leave_doubtful_node(&mut self, is_doubtful: bool) -> bool {
+        if !self.head_age.doubts.record_poll(is_doubtful) {
+            return false;
+        }
+        let other = self.connect.switch_node(1);
+        let has_turned = other.is_some();
+        self.connected = other.or_else(|| self.connected.take());
+        has_turned
+    }
+
+    /// Returns a new node at the current URL if the node was the wrong one. A node remembers its network, so one wrong
+    /// answer would otherwise count until the server stops.
+    pub(super) fn renew_wrong_node(
+        &mut self,
+        failed: &StepError,
+    ) -> Option<Box<dyn crate::chain::Node>> {
+        let is_wrong = matches!(failed, StepError::Node(NodeError::Wrong(_)));
+        (is_wrong && !self.watch.was_rescan).then(|| self.connect.renew_node()).flatten()
     }
 
     /// Reports to the service which of several URLs is in use.
@@ -96,13 +155,19 @@ impl FollowerState {
         }
     }
 
-    /// Reports to the service whether the node lacks a block that it should have.
-    pub(super) fn report_missing_block(&mut self, lacks_block: bool) {
-        if !lacks_block {
-            self.head_age.lost_polls = 0;
-        }
+    /// Reports a step that read blocks.
+    fn report_good_step(&mut self) {
+        self.note_good_step();
+        self.head_age.lost_polls = 0;
+        self.report_unread(self.head_age.is_stalled);
+    }
+
+    /// Reports to the service whether the chain cannot be read: its node lacks a block that it should have, or no step
+    /// has succeeded for too long.
+    pub(super) fn report_unread(&self, lacks_block: bool) {
+        let is_unread = lacks_block || self.is_unread_for_long();
         if let Ok(service) = self.watch.service() {
-            service.record_missing_block(self.watch.chain, lacks_block);
+            service.record_unread(self.watch.chain, is_unread);
         }
     }
 
@@ -115,10 +180,11 @@ impl FollowerState {
             let uptime = self.clock.uptime();
             let lags_ms = self.head_age.lags_since;
             let lags_ms = lags_ms.map_or(0, |since| uptime.since_ms(since));
-            self.report_missing_block(should_query_other_urls(self.watch.chain, lags_ms));
+            self.head_age.lost_polls = 0;
+            self.report_unread(should_query_other_urls(self.watch.chain, lags_ms));
             return false;
         }
-        self.report_missing_block(true);
+        self.report_unread(true);
         self.head_age.lost_polls = self.head_age.lost_polls.saturating_add(1);
         if self.head_age.lost_polls < LOST_POLLS_MAX {
             return false;
@@ -137,9 +203,14 @@ impl FollowerState {
         let unmoved_ms = self.head_age.record_head(head, lags, (uptime, now));
         let asked_at = self.head_age.others_asked_at;
         let is_due = asked_at.is_none_or(|at| uptime.since_ms(at) >= OTHER_URLS_EVERY_MS);
-        if is_due && should_query_other_urls(chain, unmoved_ms) {
+        let is_long = should_query_other_urls(chain, unmoved_ms);
+        let lacks_block = self.connected.as_ref().is_some_and(|node| node.lacks_named_block());
+        self.head_age.is_stalled = is_long && lacks_block;
+        if is_due && (is_long || lacks_block) {
             self.head_age.others_asked_at = Some(uptime);
-            if self.switch_to_url_ahead(head, now) {
+            let height = head.block.height;
+            if self.switch_to_url_ahead(now, "no new block", |other| other.block.height > height) {
+                self.head_age.is_stalled = false;
                 return true;
             }
         }
@@ -156,17 +227,22 @@ impl FollowerState {
         false
     }
 
-    /// Requests the newest blocks of the other URLs, and changes to the first URL with a newer block. Returns `true`
-    /// after a change.
-    fn switch_to_url_ahead(&mut self, head: &ChainPosition, now: Time) -> bool {
+    /// Requests the newest blocks of the other URLs, and changes to the first URL for which `is_ahead` is true. Returns
+    /// `true` after a change. `event` is for the log.
+    pub(super) fn switch_to_url_ahead(
+        &mut self,
+        now: Time,
+        event: &str,
+        is_ahead: impl Fn(&Head) -> bool,
+    ) -> bool {
         let chain = self.watch.chain;
         let mut distance = 1;
         while let Some(mut other) = self.connect.node_at_distance(distance) {
             match self.watch.request_head_of_other_url(other.as_mut(), now) {
-                Ok(other) if other.block.height > head.block.height => {
-                    let (height, ahead) = (head.block.height, other.block.height);
+                Ok(other) if is_ahead(&other) => {
+                    let (height, finalized) = (other.block.height, other.finalized);
                     log::warn!(
-                        "no new block, using another url: chain={chain} height={height} other={ahead}"
+                        "{event}, using another url: chain={chain} other={height} final={finalized:?}"
                     );
                     self.connected = self.connect.switch_node(distance);
                     return true;
@@ -189,7 +265,7 @@ impl super::ChainWatch {
         &self,
         node: &mut dyn crate::chain::Node,
         now: Time,
-    ) -> Result<ChainPosition, StepError> {
+    ) -> Result<Head, StepError> {
         let asked = node.network().and_then(|network| {
             let is_same = self.network.as_ref().is_none_or(|own| *own == network);
             match is_same {
@@ -199,7 +275,21 @@ impl super::ChainWatch {
         });
         let service = self.service()?;
         service.add_to_request_count(now, self.chain, node.request_count());
-        let head = asked.map_err(StepError::Node)?;
-        Ok(ChainPosition { block: head.block, time: head.time })
+        asked.map_err(StepError::Node)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::DoubtfulPolls;
+
+    #[test]
+    fn doubtful_polls_change_the_url_ever_less_often() {
+        let mut doubts = DoubtfulPolls::default();
+        let mut polls_until_change = || (1..).find(|_| doubts.record_poll(true));
+        let polls: Vec<_> = (0..8).filter_map(|_| polls_until_change()).collect();
+        assert_eq!(polls, [3, 6, 12, 24, 48, 96, 192, 192]);
+        assert!(!doubts.record_poll(false));
+        assert!(!doubts.record_poll(true) && !doubts.record_poll(true) && doubts.record_poll(true));
     }
 }

@@ -36,6 +36,8 @@ pub(super) enum PartialProblem {
     Rescan,
     /// The node reports final blocks that differ from those that were read.
     FinalBlocks,
+    /// The node does not give some transactions or addresses.
+    SetAside,
 }
 
 #[cfg(test)]

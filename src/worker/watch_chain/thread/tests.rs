@@ -10,9 +10,11 @@
 mod finals;
 mod heads;
 mod kept;
+mod outages;
 mod pace;
 
-use super::{BACK_OFF_MAX, EXPECTED_MS, Follower, FollowerState, PollIntervals, with_jitter};
+use super::pace::BACK_OFF_MAX;
+use super::{EXPECTED_MS, Follower, FollowerState, PollIntervals, with_jitter};
 use crate::chain::follow::AddressPools;
 use crate::chain::{BlockRead, Head, MempoolRead, Node, NodeError, WatchTargets};
 use crate::clock::Clock;
@@ -74,20 +76,10 @@ fn assert_hang_is_reported(waits_for_rates: bool) {
     let chain = Chain::Bitcoin;
     let service = service_with_nodes(&file, &[chain]);
     let watch = ChainWatch {
-        service: Arc::downgrade(&service),
-        chain,
-        addresses: AddressPools::default().for_chain(chain),
         blocks_max: 1,
         outputs_max: 1,
         part_ms_max: 1000,
-        test_networks: false,
-        was_rescan: false,
-        has_rescan: false,
-        rescan_problem: None,
-        final_problem: None,
-        is_connected: false,
-        network: None,
-        unread: None,
+        ..ChainWatch::new(Arc::downgrade(&service), chain, AddressPools::default().for_chain(chain))
     };
     let (asked, is_asked) = channel();
     let (answer, answered) = channel();

@@ -9,11 +9,13 @@ use coffer::chain::tokens::Tokens;
 use coffer::chain::{Node, NodeError, WatchTargets};
 use coffer::domain::asset::Chain;
 use coffer::domain::following::{
-    ChainState, ChainStep, ChainStepOutcome, ForwardStep, OpenObservation, PolledAddress,
+    ChainPosition, ChainState, ChainStep, ChainStepOutcome, ForwardStep, OpenObservation,
+    PolledAddress,
 };
 use coffer::domain::observation::{Block, Observation};
 use coffer::domain::payment::PaymentState;
 use coffer::domain::time::Time;
+use std::collections::BTreeSet;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 pub const UNTESTED: &str = "payments on Solana";
@@ -61,13 +63,27 @@ impl WatchTargets for WatchedAddresses {
 /// Returns a client of the node at this URL, which knows the mints of the node.
 #[track_caller]
 pub fn solana_client(node: &Surfpool, url: &str) -> Solana {
-    let tokens = [USDC, USDT].map(|asset| (asset, node.mint_address(asset).to_owned()));
-    solana_client_with_tokens(url, Tokens::from(tokens))
+    solana_client_with_tokens(url, node_tokens(node))
+}
+
+/// Like [`solana_client`], with this time limit of each request.
+#[track_caller]
+pub fn client_with_timeout(node: &Surfpool, url: &str, timeout_ms: u64) -> Solana {
+    create_client(url, node_tokens(node), timeout_ms)
+}
+
+fn node_tokens(node: &Surfpool) -> Tokens {
+    Tokens::from([USDC, USDT].map(|asset| (asset, node.mint_address(asset).to_owned())))
 }
 
 #[track_caller]
 pub fn solana_client_with_tokens(url: &str, tokens: Tokens) -> Solana {
-    let limits = Limits { timeout_ms: 5_000, answer_bytes_max: 1 << 20, ..Limits::default() };
+    create_client(url, tokens, 5_000)
+}
+
+#[track_caller]
+fn create_client(url: &str, tokens: Tokens, timeout_ms: u64) -> Solana {
+    let limits = Limits { timeout_ms, answer_bytes_max: 1 << 20, ..Limits::default() };
     let rpc = Rpc::new(Endpoint::parse_list(url).unwrap(), Vec::new(), limits);
     Solana::new(rpc, tokens).unwrap()
 }
@@ -120,6 +136,7 @@ impl Follower {
             ChainStepOutcome::Forward(forward) => {
                 known.cursor = Some(forward.to.clone());
                 known.complete = forward.complete.clone().or(known.complete.take());
+                known.set_aside.clone_from(&forward.set_aside);
                 self.found.extend(forward.found.iter().cloned());
                 let open = forward.found.iter().map(to_open_observation);
                 known.open.extend(open);
@@ -128,6 +145,11 @@ impl Follower {
                     one.block.as_ref().is_some_and(|at| at.height > complete)
                 };
                 known.open.retain(is_open);
+            }
+            ChainStepOutcome::RolledBackTo(fork) => {
+                let time = known.cursor.as_ref().unwrap().time;
+                known.cursor = Some(ChainPosition { block: fork.clone(), time });
+                known.kept.retain(|block| block.height <= fork.height);
             }
             other => unreachable!("{other:?}"),
         }
@@ -180,4 +202,11 @@ fn to_open_observation(of: &Observation) -> OpenObservation {
         has_vanished: false,
         spends: of.spends.clone(),
     }
+}
+
+/// Asserts that the observations of these addresses agree with the node.
+#[track_caller]
+pub fn assert_agrees_with_node(node: &Surfpool, follower: &Follower, ours: &[String]) {
+    let ours: BTreeSet<String> = ours.iter().cloned().collect();
+    assert_eq!(follower.observed_payments(), node.received_amounts(&ours));
 }

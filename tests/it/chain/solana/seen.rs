@@ -1,6 +1,8 @@
 //! Payments that a Solana node reports.
 
-use super::fixtures::{Follower, UNTESTED, current_time, polled_address, solana_client};
+use super::fixtures::{
+    Follower, UNTESTED, assert_agrees_with_node, current_time, polled_address, solana_client,
+};
 use crate::support::rpc_proxy::{RpcFault, RpcProxy};
 use crate::support::surfpool::{
     SLOTS_UNTIL_FINAL, SOL, Surfpool, USDC, USDT, address_without_key, payment_steps,
@@ -9,13 +11,6 @@ use coffer::chain::{LookupResult, Node, NodeError};
 use coffer::domain::observation::{InputSource, Observation};
 use serde_json::json;
 use std::collections::BTreeSet;
-
-/// Asserts that the observations of these addresses agree with the node.
-#[track_caller]
-fn assert_agrees_with_node(node: &Surfpool, follower: &Follower, ours: &[String]) {
-    let ours: BTreeSet<String> = ours.iter().cloned().collect();
-    assert_eq!(follower.observed_payments(), node.received_amounts(&ours));
-}
 
 #[test]
 fn coin_and_tokens_are_seen_at_the_head_and_when_final() {

@@ -142,7 +142,7 @@ fn unavailable_node_delays_but_does_not_lose_a_payment() {
     liar.inject("getSlot", RpcFault::Status(503));
     stopped("it answered with status 503");
     liar.inject("getTransaction", RpcFault::result(Value::Null));
-    stopped("it tells of ");
+    stopped("lists it and does not have it");
     let behind = json!(before.saturating_sub(20));
     liar.inject("getSlot", RpcFault::result(behind));
     stopped("does not have block ");

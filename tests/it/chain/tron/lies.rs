@@ -14,6 +14,12 @@ fn read_head(client: &mut Tron) -> Result<(), NodeError> {
     client.head().map(drop)
 }
 
+/// Reads the head. Returns the problem with final blocks as an error.
+fn read_final_head(client: &mut Tron) -> Result<(), NodeError> {
+    client.head()?;
+    client.final_problem().map_or(Ok(()), |problem| Err(problem.error.clone()))
+}
+
 fn read_hash(client: &mut Tron) -> Result<(), NodeError> {
     client.block_hash_at(30).map(drop)
 }
@@ -95,8 +101,11 @@ fn replaced_responses() -> Vec<(&'static str, Fault, ClientRead, &'static str)> 
         (NOW, status(200, &flood), read_head, "limited"),
         (NOW, Fault::Truncated(50), read_head, "unreachable"),
         (NOW, Fault::Hang, read_head, "unreachable"),
-        (FINAL_NOW, status(404, "Not Found"), read_head, "unreachable"),
-        (FINAL_NOW, status(500, "{}"), read_head, "unreachable"),
+        (FINAL_NOW, status(404, "Not Found"), read_final_head, "unreachable"),
+        (FINAL_NOW, status(500, "{}"), read_final_head, "unreachable"),
+        (FINAL_NOW, status(200, "<html>"), read_final_head, "lied"),
+        (FINAL_NOW, body(json!({})), read_final_head, "unreachable"),
+        (FINAL_NOW, Fault::Hang, read_final_head, "unreachable"),
         (NOW, status(503, "\"busy\""), read_head, "unreachable"),
         (BY_NUM, status(500, "{}"), read_hash, "unreachable"),
         (BY_NUM, body(json!({})), read_network, "behind"),

@@ -8,22 +8,22 @@ use crate::support::tron::{Action, Fault, Node, TOKEN, decode_address, encode_ad
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-const ASSET: &str = "USDT-TRC20";
+pub(super) const ASSET: &str = "USDT-TRC20";
 /// Number of blocks after which a block is final.
 const FINAL: u32 = 20;
 
 #[track_caller]
-fn open_shop(urls: &str) -> TestnetShop {
+pub(super) fn open_shop(urls: &str) -> TestnetShop {
     TestnetShop::with_account_chain("tron", urls, (ASSET, &encode_address(TOKEN)))
 }
 
-fn deposit_address(invoice: &Value) -> String {
+pub(super) fn deposit_address(invoice: &Value) -> String {
     invoice["depositAddress"].as_str().unwrap().to_owned()
 }
 
 /// Asserts that the file passes the audit and agrees with the node.
 #[track_caller]
-fn assert_agrees_with_node(till: &TestnetShop, node: &Node, to: &[String]) {
+pub(super) fn assert_agrees_with_node(till: &TestnetShop, node: &Node, to: &[String]) {
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
     let to: BTreeSet<String> = to.iter().cloned().collect();
     assert_eq!(amounts_in_file(&till.served.open_file()), node.received_amounts(&to, ASSET));
@@ -151,8 +151,11 @@ fn unavailable_node_delays_but_does_not_lose_a_payment() {
     node.inject("/walletsolidity/gettransactioninfobyblocknum", Fault::body(&json!([])));
     stopped("does not tell what came of the transactions of block 31");
     node.clear_faults();
+    // New blocks were read meanwhile, and the payment waits.
+    let waits = "select state || ' ' || block_height from observations";
+    till.served.wait_for_query_result(waits, &["seen 31"]);
     node.hide_newest_blocks(30);
-    stopped("does not have block 30");
+    stopped("does not have block 50");
     node.hide_newest_blocks(0);
     let running = till.start();
     till.wait_for_event("invoice.confirmed", &invoice);

@@ -8,6 +8,7 @@ use crate::file::audit::findings;
 use crate::operator::wallets::EVM_XPUB;
 use crate::support::anvil::Node;
 use crate::support::polling;
+use crate::support::ports::free_port;
 use crate::support::process::{Process, example_path};
 use crate::support::receiver::Receiver;
 use crate::support::scratch::Scratch;
@@ -15,7 +16,6 @@ use crate::support::{agent, send, tools};
 use rusqlite::Connection;
 use serde_json::Value;
 use std::collections::VecDeque;
-use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -59,9 +59,6 @@ impl GuideReader {
         let terminal =
             Process::start_with_stderr(command.env("PATH", path_variable()), Stdio::inherit());
         let (coffer, shop) = (Receiver::unused_address(), Receiver::unused_address());
-        // The system assigns free ports in turn, so no other process gets this port soon.
-        let rpc = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = rpc.local_addr().unwrap().port().to_string();
         let receiver = format!("exec {} --listen {shop}", example_path("receiver").display());
         Some(GuideReader {
             scratch,
@@ -69,7 +66,7 @@ impl GuideReader {
             changes: vec![
                 ("127.0.0.1:8080", coffer.to_string()),
                 ("127.0.0.1:8081", shop.to_string()),
-                ("19443", port),
+                ("19443", free_port().to_string()),
                 ("https://mainnet.base.org", base.to_owned()),
                 ("/path/to/coffer/target/release/examples/receiver", receiver),
                 // Ctrl-C ends Coffer itself, because `exec` replaces the shell.

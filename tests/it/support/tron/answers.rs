@@ -13,13 +13,19 @@ pub fn account_hex(account: &[u8; 20]) -> String {
     format!("41{}", to_hex(account))
 }
 
-/// Returns the response for a path, or `None` for an unknown path. The newest `lag` blocks are hidden.
-pub fn response_body(chain: &Chain, path: &str, body: &Value, lag: usize) -> Option<Value> {
+/// Returns the response for a path, or `None` for an unknown path. The newest `lag` blocks are hidden, and
+/// `/walletsolidity` has at most `final_max` blocks.
+pub fn response_body(
+    chain: &Chain,
+    path: &str,
+    body: &Value,
+    (lag, final_max): (usize, usize),
+) -> Option<Value> {
     let (side, method) = path.strip_prefix('/')?.split_once('/')?;
     let has = chain.blocks().len() - lag;
     let has = match side {
         "wallet" => has,
-        "walletsolidity" => Chain::final_block_count(has),
+        "walletsolidity" => Chain::final_block_count(has).min(final_max),
         _ => return None,
     };
     let blocks = &chain.blocks()[..has];

@@ -4,7 +4,7 @@ use super::SharedChain;
 use super::answers::response_body;
 use crate::support::receiver::read_request;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -47,8 +47,14 @@ pub struct NodeServer {
 struct ServerState {
     chain: SharedChain,
     faults: Mutex<BTreeMap<String, Fault>>,
+    /// Paths whose fault is removed after the next request.
+    once: Mutex<BTreeSet<String>>,
     asked: Mutex<BTreeMap<String, usize>>,
     lag: AtomicUsize,
+    /// Number of blocks beyond which `/walletsolidity` has none.
+    final_blocks_max: AtomicUsize,
+    /// Header and value without which every request gets this status.
+    demanded: Mutex<Option<(&'static str, &'static str, u16)>>,
     connections: Mutex<Vec<TcpStream>>,
     closed: AtomicBool,
 }
@@ -61,8 +67,11 @@ impl NodeServer {
         let serving = Arc::new(ServerState {
             chain,
             faults: Mutex::default(),
+            once: Mutex::default(),
             asked: Mutex::default(),
             lag: AtomicUsize::new(0),
+            final_blocks_max: AtomicUsize::new(usize::MAX),
+            demanded: Mutex::default(),
             connections: Mutex::default(),
             closed: AtomicBool::new(false),
         });
@@ -92,15 +101,34 @@ impl NodeServer {
     pub fn inject(&self, path: &str, fault: Fault) {
         let mut faults = self.serving.faults.lock().unwrap();
         faults.insert(path.to_owned(), fault);
+        self.serving.once.lock().unwrap().remove(path);
+    }
+
+    pub fn inject_once(&self, path: &str, fault: Fault) {
+        self.inject(path, fault);
+        self.serving.once.lock().unwrap().insert(path.to_owned());
     }
 
     pub fn clear_faults(&self) {
+        self.serving.once.lock().unwrap().clear();
         self.serving.faults.lock().unwrap().clear();
+    }
+
+    pub fn requested_paths(&self) -> Vec<String> {
+        self.serving.asked.lock().unwrap().keys().cloned().collect()
     }
 
     pub fn request_count(&self, path: &str) -> usize {
         let asked = self.serving.asked.lock().unwrap();
         asked.iter().filter(|(of, _)| path.is_empty() || *of == path).map(|(_, count)| count).sum()
+    }
+
+    pub fn stop_finality(&self, blocks: usize) {
+        self.serving.final_blocks_max.store(blocks, Ordering::SeqCst);
+    }
+
+    pub fn demand_header(&self, demanded: Option<(&'static str, &'static str, u16)>) {
+        *self.serving.demanded.lock().unwrap() = demanded;
     }
 
     pub fn hide_newest_blocks(&self, blocks: usize) {
@@ -123,16 +151,24 @@ impl ServerState {
     /// Serves one connection until it is closed.
     fn serve(&self, mut stream: &TcpStream) {
         let mut reader = BufReader::new(stream);
-        while let Some((path, _, body)) = read_request(&mut reader) {
+        while let Some((path, headers, body)) = read_request(&mut reader) {
             let path = path.split('?').next().unwrap().to_owned();
             *self.asked.lock().unwrap().entry(path.clone()).or_default() += 1;
-            let fault = self.faults.lock().unwrap().get(&path).cloned();
+            let fault = self.take_fault(&path);
             if let Some(Fault::Hang) = fault {
                 // The read ends when the client closes the connection.
                 let _ = reader.read_to_end(&mut Vec::new());
                 return;
             }
-            let (status, text) = self.answer_request(&path, &body, fault.as_ref());
+            let demanded = *self.demanded.lock().unwrap();
+            let (status, text) = match demanded {
+                Some((name, value, status))
+                    if headers.get(name).is_none_or(|sent| sent != value) =>
+                {
+                    (status, String::new())
+                }
+                Some(_) | None => self.answer_request(&path, &body, fault.as_ref()),
+            };
             let head = format!(
                 "HTTP/1.1 {status} Status\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
                 text.len()
@@ -148,6 +184,15 @@ impl ServerState {
         }
     }
 
+    /// Returns the fault of a path.
+    fn take_fault(&self, path: &str) -> Option<Fault> {
+        let mut faults = self.faults.lock().unwrap();
+        match self.once.lock().unwrap().remove(path) {
+            true => faults.remove(path),
+            false => faults.get(path).cloned(),
+        }
+    }
+
     fn answer_request(&self, path: &str, body: &[u8], fault: Option<&Fault>) -> (u16, String) {
         if let Some(Fault::Status(status, text)) = fault {
             return (*status, text.clone());
@@ -156,7 +201,8 @@ impl ServerState {
             return (200, r#"{"Error":"class org.tron.json.JSONException : no JSON"}"#.to_owned());
         };
         let lag = self.lag.load(Ordering::SeqCst);
-        let told = response_body(&self.chain.lock().unwrap(), path, &asked, lag);
+        let blocks = (lag, self.final_blocks_max.load(Ordering::SeqCst));
+        let told = response_body(&self.chain.lock().unwrap(), path, &asked, blocks);
         let Some(mut told) = told else {
             return (404, "Not Found".to_owned());
         };

@@ -1,6 +1,7 @@
 //! Cases in which the order of events once decided what a transfer got.
 
 use super::world::{Event, MINED, OnChain, REQUESTED, Sendable, World};
+use crate::domain::asset::Asset;
 use crate::domain::time::Time;
 use crate::domain::transfer::SendingState;
 use crate::domain::transfer::destination::checks::{EntryProblem, entry_problem};
@@ -216,6 +217,18 @@ fn second_payment_of_a_paid_transfer_is_overpaid() {
     let mut world = World::new(&[100, 100], OTHERS);
     play(&mut world, &[Event::Enter(0, 0), Event::Mined(0), Event::Mined(1)]);
     assert_eq!((&world.settled[..], world.open_reviews(0)), (&[1, 2][..], vec![]));
+}
+
+#[test]
+fn output_in_another_coin_keeps_no_paid_transfer_watched() {
+    let mut world = World::new(&[100], &[Sendable { txid: "t", input: 0, pays: &[100, 30] }]);
+    assert!(world.mine(0, MINED));
+    world.tell();
+    world.facts.outputs[1].asset = Asset::find("DOGE").unwrap();
+    world.facts.final_height = MINED;
+    world.settle();
+    assert_eq!((&world.settled[..], world.open_reviews(0)), (&[1][..], vec![]));
+    assert!(world.outcome.transfers[0].is_frozen);
 }
 
 #[test]

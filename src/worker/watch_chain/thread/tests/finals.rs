@@ -5,6 +5,7 @@ use crate::chain::Node;
 use crate::chain::memory::{MemoryChain, MemoryNode, SplitNode};
 use crate::clock::{Clock, ManualTime, TimeSource};
 use crate::domain::asset::{Asset, Chain};
+use crate::domain::time::{MINUTE_MS, Time};
 use crate::service::Service;
 use crate::service::tests::{
     NOW, TempFile, audit_findings, seeded_service, service_with_nodes, set_final_hash,
@@ -21,6 +22,7 @@ struct FinalityScene {
     service: Arc<Service>,
     memory: Arc<Mutex<MemoryChain>>,
     below: Arc<AtomicU32>,
+    time: Arc<ManualTime>,
     following: FollowerState,
     _file: TempFile,
 }
@@ -32,7 +34,7 @@ impl FinalityScene {
         let asset = Asset::find("ETH").unwrap();
         let memory = MemoryChain::new(asset, CHAIN.row().networks.0, NOW);
         let memory = Arc::new(Mutex::new(memory));
-        mine_blocks(&memory, 20);
+        mine_blocks(&memory, 20, NOW);
         let below = Arc::new(AtomicU32::new(0));
         let (of, own) = (Arc::clone(&memory), Arc::clone(&below));
         let mut other = MemoryNode::new(&memory);
@@ -48,13 +50,13 @@ impl FinalityScene {
         });
         memory.lock().unwrap().remove_blocks(8, |_| true);
         let time = Arc::new(ManualTime::new(NOW));
-        let clock = Arc::new(Clock::steady(TimeSource::Manual(time), NOW));
+        let clock = Arc::new(Clock::steady(TimeSource::Manual(Arc::clone(&time)), NOW));
         let wakers = ChainWakers::default();
         wakers.signal_rates_ready();
         let (watch, waker) = (start_watch(&service, CHAIN, &[]), wakers.for_chain(CHAIN));
         let following =
             FollowerState::new(watch, connect, clock, PollIntervals::for_chain(CHAIN), waker);
-        let mut scene = FinalityScene { service, memory, below, following, _file: file };
+        let mut scene = FinalityScene { service, memory, below, time, following, _file: file };
         scene.run_until_idle();
         assert_eq!(scene.heights_and_problem(), (Some(12), Some(4), None));
         scene
@@ -67,13 +69,13 @@ impl FinalityScene {
     /// Mines this many blocks and reads them. Returns the height of the newest read block, the height up to which all
     /// blocks are read, and the problem.
     fn mine_and_read(&mut self, blocks: usize) -> (Option<u32>, Option<u32>, Option<String>) {
-        mine_blocks(&self.memory, blocks);
+        mine_blocks(&self.memory, blocks, self.following.clock.now());
         self.run_until_idle();
         self.heights_and_problem()
     }
 
     fn heights_and_problem(&self) -> (Option<u32>, Option<u32>, Option<String>) {
-        let shown = self.service.chain_views(NOW).unwrap().remove(0);
+        let shown = self.service.chain_views(self.following.clock.now()).unwrap().remove(0);
         (shown.height, shown.complete_height, shown.problem)
     }
 
@@ -83,9 +85,9 @@ impl FinalityScene {
     }
 }
 
-fn mine_blocks(memory: &Mutex<MemoryChain>, blocks: usize) {
+fn mine_blocks(memory: &Mutex<MemoryChain>, blocks: usize, at: Time) {
     for _ in 0..blocks {
-        memory.lock().unwrap().mine_block(NOW, |_| true);
+        memory.lock().unwrap().mine_block(at, |_| true);
     }
 }
 
@@ -124,5 +126,29 @@ fn wrong_final_block_is_reported_until_a_rescan() {
     scene.service.order_rescan(NOW, CHAIN, 17).unwrap();
     scene.run_until_idle();
     assert_eq!(scene.mine_and_read(0), (Some(27), Some(19), None));
+    scene.assert_audit_clean();
+}
+
+#[test]
+fn stalled_finality_is_reported_while_new_blocks_are_read() {
+    let mut scene = FinalityScene::new();
+    let told = "its node has reported no new final block for ";
+    // A final block of this chain usually comes 15 minutes after the block itself.
+    for minutes in 1..=50 {
+        scene.time.advance(MINUTE_MS);
+        scene.memory.lock().unwrap().final_behind += 1;
+        let (height, complete, problem) = scene.mine_and_read(1);
+        assert_eq!((height, complete), (Some(12 + minutes), Some(4)));
+        let is_told = problem.is_some_and(|problem| problem.starts_with(told));
+        assert_eq!(is_told, minutes > 45, "{minutes}");
+    }
+    scene.memory.lock().unwrap().final_behind = 8;
+    assert_eq!(scene.mine_and_read(1), (Some(63), Some(55), None));
+    // Without new blocks, only the age of the newest block is reported.
+    for _ in 0..60 {
+        scene.time.advance(MINUTE_MS);
+        let (.., problem) = scene.mine_and_read(0);
+        assert!(problem.is_none_or(|problem| !problem.starts_with(told)));
+    }
     scene.assert_audit_clean();
 }

@@ -379,3 +379,22 @@ fn keeps_up_is_false_after_half_an_hour_of_node_lag() {
     scene.poll();
     assert_eq!((scene.chain_view().head_height, scene.chain_view().keeps_up), (Some(6), true));
 }
+
+#[test]
+fn stopped_chain_goes_on_at_a_url_that_has_its_block() {
+    let mut scene = HeadScene::new(2, "main");
+    (0..120).for_each(|_| scene.mine_after_minutes(0));
+    scene.poll();
+    scene.freeze_node(1);
+    scene.memory.lock().unwrap().remove_blocks(110, |_| true);
+    (0..115).for_each(|_| scene.mine_after_minutes(0));
+    for _ in 0..2 {
+        scene.poll();
+        assert!(scene.chain_problem().contains("was reorganised deeper than it is watched"));
+        assert_eq!(scene.current_url_index(), 0);
+    }
+    scene.poll();
+    scene.poll();
+    assert_eq!((scene.current_url_index(), scene.chain_problem()), (1, String::new()));
+    assert_eq!(scene.chain_view().height, Some(121));
+}
