@@ -31,9 +31,13 @@ trait LyingNodePayer {
     fn pay_in_block_and_mempool(&self, time: u64);
     /// Returns all confirmed payments.
     fn confirmed_payments(&self) -> ReceivedAmounts;
-    /// Confirms all payments. Returns an SQL condition on the cursor that is true when the server has read the blocks
-    /// of these payments.
-    fn confirm_all(&self) -> String;
+    /// Returns the number of blocks, or slots, after which all payments so far are confirmed.
+    fn blocks_until_final(&self) -> u32;
+    /// Adds blocks without payments to addresses of the shop, except those in the mempool.
+    fn add_blocks(&self, count: u32);
+    /// Returns an SQL condition on the cursor that is true when the server has read the blocks of all payments that are
+    /// [`blocks_until_final`](LyingNodePayer::blocks_until_final) old.
+    fn is_read(&self) -> String;
     /// Returns the names by which calls ask for the newest block and its transactions.
     fn newest_block_names(&self) -> Vec<String>;
 }
@@ -58,8 +62,15 @@ impl LyingNodePayer for UtxoPayer {
         self.node.received_amounts(&BTreeSet::from([self.to.clone()]), self.asset)
     }
 
-    fn confirm_all(&self) -> String {
-        self.node.mine_for_nobody(12);
+    fn blocks_until_final(&self) -> u32 {
+        12
+    }
+
+    fn add_blocks(&self, count: u32) {
+        self.node.mine_for_nobody(count);
+    }
+
+    fn is_read(&self) -> String {
         format!("height = {}", self.node.call("getblockcount", json!([])))
     }
 
@@ -93,8 +104,15 @@ impl LyingNodePayer for EvmPayer {
         self.node.received_amounts(&ours, ("ETH", ("USDC-ERC20", &self.token)))
     }
 
-    fn confirm_all(&self) -> String {
-        self.node.mine(30);
+    fn blocks_until_final(&self) -> u32 {
+        30
+    }
+
+    fn add_blocks(&self, count: u32) {
+        self.node.mine(count);
+    }
+
+    fn is_read(&self) -> String {
         format!("complete_height = {}", self.node.height() - 8)
     }
 
@@ -194,10 +212,11 @@ fn run_lie_cases(
         liar.clear_faults();
         assert_payments_exist(&file, &payer.confirmed_payments(), &format!("{time} {method}"));
     }
-    let rest = payer.confirm_all();
+    payer.add_blocks(payer.blocks_until_final());
     let mut running = till.start();
     let rest = format!(
-        "select ({rest} and not exists (select 1 from observations where state = 'seen')) || '' from chain_cursors"
+        "select ({} and not exists (select 1 from observations where state = 'seen')) || '' from chain_cursors",
+        payer.is_read()
     );
     till.served.wait_for_query_result(&rest, &["1"]);
     assert!(running.process.close_input_and_wait());

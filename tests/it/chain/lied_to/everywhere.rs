@@ -2,6 +2,8 @@
 //! url everything is right after the node recovers, without a restart. Nothing false is booked.
 //!
 //! Invariant: the calls are those that the follower was seen to make, so that no call is forgotten.
+//!
+//! In each case there is a new payment, and a payment of an earlier case becomes final. So a case needs few blocks.
 
 use super::answers::{BAD_ANSWERS, BadAnswer, LyingNode};
 use super::{EvmPayer, LyingNodePayer, UtxoPayer, deposit_address};
@@ -24,9 +26,11 @@ const HANG_MS: u64 = 250;
 /// Time limit of a request to any other node, in milliseconds.
 const TIMEOUT_MS: u64 = 30_000;
 /// Number of steps at a node that stays bad.
-const BAD_STEPS: usize = 4;
+const BAD_STEPS: usize = 3;
 /// Number of payments in each case.
 const PAYMENTS: u64 = 2;
+/// Number of cases until the payments of a case are final.
+const CASES_UNTIL_FINAL: u32 = 4;
 
 /// Answers that contain nothing and are correct on a chain where nothing happened. No client can tell that they are
 /// false, so they are played only once. A later read finds what they hide.
@@ -53,8 +57,15 @@ impl LyingNodePayer for TronPayer<'_> {
         self.node.received_amounts(&self.to.iter().cloned().collect(), "USDT-TRC20")
     }
 
-    fn confirm_all(&self) -> String {
-        self.node.mine(24);
+    fn blocks_until_final(&self) -> u32 {
+        24
+    }
+
+    fn add_blocks(&self, count: u32) {
+        self.node.mine(count);
+    }
+
+    fn is_read(&self) -> String {
         format!("height = {}", self.node.height())
     }
 
@@ -81,8 +92,15 @@ impl LyingNodePayer for SolanaPayer {
         self.node.received_amounts(&self.to.iter().cloned().collect())
     }
 
-    fn confirm_all(&self) -> String {
-        self.node.wait_for_slots(SLOTS_UNTIL_FINAL + 2);
+    fn blocks_until_final(&self) -> u32 {
+        SLOTS_UNTIL_FINAL + 2
+    }
+
+    fn add_blocks(&self, count: u32) {
+        self.node.wait_for_slots(count);
+    }
+
+    fn is_read(&self) -> String {
         format!("height = {}", self.node.newest_slot())
     }
 
@@ -113,15 +131,17 @@ impl FollowedShop {
         count.into()
     }
 
-    /// Makes steps until this many payments fulfil a condition.
+    /// Makes steps until all payments that were made are known, and as many as are final are confirmed.
     #[track_caller]
-    fn read_until(&mut self, wanted: u64, condition: &str, about: &str) {
+    fn read(&mut self, paid: PaymentCounts, about: &str) {
         let mut last = Ok(());
+        let known = |shop: &Self| (shop.count("true"), shop.count("state = 'confirmed'"));
         let is_read = polling::wait_until(|| {
             last = self.follower.step().map(drop);
-            self.count(condition) == wanted
+            let (all, confirmed) = known(self);
+            all == paid.all && confirmed >= paid.confirmed
         });
-        assert!(is_read, "{about}: {} of {wanted} {condition}: {last:?}", self.count(condition));
+        assert!(is_read, "{about}: {:?} of {paid:?}: {last:?}", known(self));
     }
 
     /// Makes some steps at a node that gives bad answers. Some of them cannot be told from good ones, and not every step
@@ -153,6 +173,15 @@ impl FollowedShop {
     }
 }
 
+/// Numbers of payments.
+#[derive(Clone, Copy, Debug, Default)]
+struct PaymentCounts {
+    /// All payments so far.
+    all: u64,
+    /// Those of them that are final.
+    confirmed: u64,
+}
+
 /// A node with bad answers, a payer, and three shops: one that gets each bad answer once, one that gets it for ever until
 /// the node recovers, and one with an honest node at its second url.
 struct BadAnswerScene<'a, L: LyingNode, P: LyingNodePayer> {
@@ -161,8 +190,7 @@ struct BadAnswerScene<'a, L: LyingNode, P: LyingNodePayer> {
     once: FollowedShop,
     alone: FollowedShop,
     beside: FollowedShop,
-    /// Number of payments so far.
-    paid: u64,
+    paid: PaymentCounts,
 }
 
 impl<L: LyingNode, P: LyingNodePayer> BadAnswerScene<'_, L, P> {
@@ -170,40 +198,47 @@ impl<L: LyingNode, P: LyingNodePayer> BadAnswerScene<'_, L, P> {
         [&mut self.once, &mut self.alone, &mut self.beside]
     }
 
-    /// Pays the shops in the newest block, and connects them to the bad node.
+    /// Makes earlier payments final, pays the shops in the newest block, and connects them to the bad node.
     #[track_caller]
     fn pay(&mut self, timeout_ms: u64) {
-        self.payer.pay_in_block_and_mempool(self.paid);
-        self.paid += PAYMENTS;
+        self.payer.add_blocks(self.payer.blocks_until_final().div_ceil(CASES_UNTIL_FINAL));
+        self.payer.pay_in_block_and_mempool(self.paid.all);
+        self.paid.all += PAYMENTS;
+        let recent = PAYMENTS * u64::from(CASES_UNTIL_FINAL);
+        self.paid.confirmed = self.paid.confirmed.max(self.paid.all.saturating_sub(recent));
         self.shops().into_iter().for_each(|shop| shop.follower.reconnect(timeout_ms));
+    }
+
+    /// Makes all payments final.
+    fn confirm_all(&mut self) {
+        self.payer.add_blocks(self.payer.blocks_until_final());
+        self.paid.confirmed = self.paid.all;
+    }
+
+    /// All shops read what was paid.
+    #[track_caller]
+    fn read(&mut self, about: &str) {
+        let paid = self.paid;
+        self.shops().into_iter().for_each(|shop| shop.read(paid, about));
     }
 
     #[track_caller]
     fn play(&mut self, call: &str, (name, answer): (&str, BadAnswer)) {
         let about = format!("{call}: {name}");
         self.pay(if matches!(answer, BadAnswer::Hang) { HANG_MS } else { TIMEOUT_MS });
-        let is_detectable = !UNDETECTABLE.contains(&(call, name));
-        for (condition, is_final) in [("true", false), ("state = 'confirmed'", true)] {
-            if is_final {
-                self.payer.confirm_all();
-            }
-            self.liar.inject_answer(call, answer, true);
-            self.once.read_until(self.paid, condition, &about);
-            self.once.look_up(&about);
-            if is_detectable {
-                self.liar.inject_answer(call, answer, false);
-                self.alone.make_bad_steps();
-                self.beside.read_until(self.paid, condition, &about);
-            }
-        }
-        if is_detectable {
+        self.liar.inject_answer(call, answer, true);
+        self.once.read(self.paid, &about);
+        self.once.look_up(&about);
+        if UNDETECTABLE.contains(&(call, name)) {
+            self.beside.read(self.paid, &about);
+        } else {
+            self.liar.inject_answer(call, answer, false);
+            self.alone.make_bad_steps();
+            self.beside.read(self.paid, &about);
             self.alone.look_up(&about);
         }
         self.liar.clear_answers();
-        let paid = self.paid;
-        for shop in self.shops() {
-            shop.read_until(paid, "state = 'confirmed'", &about);
-        }
+        self.alone.read(self.paid, &about);
     }
 
     /// A node refuses one block, and all that it contains, for ever. The problem names the block, and another url takes
@@ -217,14 +252,11 @@ impl<L: LyingNode, P: LyingNodePayer> BadAnswerScene<'_, L, P> {
         if let Some(problem) = self.alone.make_bad_steps() {
             assert!(names.iter().any(|name| problem.contains(name)), "{about}: {problem}");
         }
-        self.beside.read_until(self.paid, "true", &about);
-        self.payer.confirm_all();
-        self.beside.read_until(self.paid, "state = 'confirmed'", &about);
+        self.beside.read(self.paid, &about);
+        self.confirm_all();
+        self.beside.read(self.paid, &about);
         self.liar.clear_answers();
-        let paid = self.paid;
-        for shop in self.shops() {
-            shop.read_until(paid, "state = 'confirmed'", &about);
-        }
+        self.read(&about);
     }
 
     /// Plays all cases, and then compares the files with the chain.
@@ -233,13 +265,10 @@ impl<L: LyingNode, P: LyingNodePayer> BadAnswerScene<'_, L, P> {
     fn play_all(mut self, chain: &str) {
         // One honest round shows which calls are made.
         self.pay(TIMEOUT_MS);
-        self.once.read_until(self.paid, "true", "honest");
-        self.payer.confirm_all();
-        let paid = self.paid;
-        for shop in self.shops() {
-            shop.read_until(paid, "state = 'confirmed'", "honest");
-            shop.look_up("honest");
-        }
+        self.once.read(self.paid, "honest");
+        self.confirm_all();
+        self.read("honest");
+        self.shops().into_iter().for_each(|shop| shop.look_up("honest"));
         let calls = self.liar.calls();
         for call in &calls {
             self.refuse_one_block(call);
@@ -249,6 +278,8 @@ impl<L: LyingNode, P: LyingNodePayer> BadAnswerScene<'_, L, P> {
         }
         let cases = calls.len() * BAD_ANSWERS.len();
         eprintln!("{chain}: {cases} bad answers, each once and for ever, at {calls:?}");
+        self.confirm_all();
+        self.read("the end");
         let truth = self.payer.confirmed_payments();
         for shop in self.shops() {
             shop.assert_agrees_with_chain(&truth);
@@ -271,7 +302,8 @@ fn play_all_answers(
         let mut urls = urls.into_iter();
         shops.map(|till| FollowedShop::open(till, chain, urls.next().unwrap(), tokens))
     };
-    BadAnswerScene { liar, payer, once, alone, beside, paid: 0 }.play_all(chain.as_str());
+    BadAnswerScene { liar, payer, once, alone, beside, paid: PaymentCounts::default() }
+        .play_all(chain.as_str());
 }
 
 /// Opens three shops, each with invoices in these coins. Returns their addresses, which are the same for each shop.

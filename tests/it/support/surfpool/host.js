@@ -35,11 +35,25 @@ const account = (token, who) => {
   return spl.getAssociatedTokenAddressSync(mint, who, true, program);
 };
 
+const kept = new http.Agent({ keepAlive: true });
+
+/** Sends a request to the node and returns its answer. It costs a fraction of what `fetch` costs. */
+function post(body) {
+  return new Promise((done, failed) => {
+    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+    const request = http.request(net.rpcUrl, { method: 'POST', headers, agent: kept }, (response) => {
+      const parts = [];
+      response.on('data', (part) => parts.push(part)).on('error', failed);
+      response.on('end', () => done(Buffer.concat(parts)));
+    });
+    request.on('error', failed).end(body);
+  });
+}
+
 let calls = 0;
 async function call(method, ...params) {
   const body = JSON.stringify({ jsonrpc: '2.0', id: calls++, method, params });
-  const headers = { 'content-type': 'application/json' };
-  const answer = await (await fetch(net.rpcUrl, { method: 'POST', headers, body })).json();
+  const answer = JSON.parse(await post(body));
   if (answer.error) throw new Error(`${method}: ${answer.error.message}`);
   return answer.result;
 }
@@ -222,7 +236,7 @@ function serve(answer) {
     request.on('data', (part) => { text += part; });
     request.on('end', async () => {
       try {
-        const told = await answer(JSON.parse(text));
+        const told = await answer(text);
         response.setHeader('content-type', 'application/json');
         response.end(told);
       } catch (error) {
@@ -237,27 +251,24 @@ function serve(answer) {
   });
 }
 
-async function post(asked) {
-  const headers = { 'content-type': 'application/json' };
-  const answer = await fetch(net.rpcUrl, { method: 'POST', headers, body: JSON.stringify(asked) });
-  return answer.text();
-}
-
 /** Forwards to the node and corrects two faults: `minContextSlot` shortens histories, and blocks name wrong parents. */
-async function node(asked) {
+async function node(text) {
+  const asked = JSON.parse(text);
   const { method, params } = asked;
   if (method === 'getSignaturesForAddress') delete params[1].minContextSlot;
-  const text = await post(asked);
-  if (method !== 'getBlock') return text;
-  const { result: block, ...answer } = JSON.parse(text);
-  if (!block) return text;
+  const told = await post(JSON.stringify(asked));
+  if (method !== 'getBlock') return told;
+  const { result: block, ...answer } = JSON.parse(told);
+  if (!block) return told;
   const parentSlot = params[0] - 1;
-  const { result: parent } = JSON.parse(await post({ ...asked, params: [parentSlot, params[1]] }));
+  const askedParent = { ...asked, params: [parentSlot, params[1]] };
+  const { result: parent } = JSON.parse(await post(JSON.stringify(askedParent)));
   const named = parent ? { parentSlot, previousBlockhash: parent.blockhash } : {};
   return JSON.stringify({ ...answer, result: { ...block, ...named } });
 }
 
-async function act({ act: name, ...rest }) {
+async function act(text) {
+  const { act: name, ...rest } = JSON.parse(text);
   return JSON.stringify({ done: await ACTS[name](rest) });
 }
 
