@@ -9,6 +9,7 @@ use super::signature::SignedTransaction;
 use super::transaction::TxOutput;
 use crate::chain::{NodeError, WatchTargets};
 use crate::domain::observation::InputSource;
+use log::Level;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
@@ -38,6 +39,7 @@ impl Electrum {
     ) -> Result<HashSet<Hash256>, NodeError> {
         let reports = &self.reports;
         self.verdicts.retain(|id, _| reports.contains_key(id));
+        self.unverified.retain(|id| reports.contains_key(id));
         let mut spenders = SpendersOfOutput::new();
         for id in waiting {
             for output in self.spent_outputs(id) {
@@ -183,8 +185,9 @@ impl Electrum {
         let (raw, parents) = match found {
             Ok(Ok(found)) => found,
             Ok(Err(reason)) => {
+                let level = if self.unverified.insert(*id) { Level::Warn } else { Level::Debug };
                 let txid = format_hash(id);
-                log::warn!("signatures not verified: txid={txid} reason={reason}");
+                log::log!(level, "signatures not verified: txid={txid} reason={reason}");
                 return Ok(None);
             }
             Err(error) if place > 0 => {

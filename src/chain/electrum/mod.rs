@@ -38,7 +38,7 @@ use headers::{HeaderChain, RawHeader};
 use hex::{Hash256, format_hash};
 use reports::{ProvenLocation, TransactionReport};
 use server::Server;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use transaction::ParsedTransaction;
 
 /// Number of transactions in `returned` above which the map is cleared. A cleared transaction is returned again, but
@@ -76,6 +76,8 @@ pub struct Electrum {
     unread: HashMap<Hash256, UnreadTransaction>,
     /// Whether the signatures of a transaction are valid; `None` if they cannot be verified.
     verdicts: HashMap<Hash256, Option<bool>>,
+    /// Transactions whose signatures could not be verified, as a server did not give what they spend.
+    unverified: HashSet<Hash256>,
     /// Proven location of each transaction.
     proven: HashMap<Hash256, ProvenLocation>,
     /// Script hash of each watched address.
@@ -117,6 +119,7 @@ impl Electrum {
             reports: HashMap::new(),
             unread: HashMap::new(),
             verdicts: HashMap::new(),
+            unverified: HashSet::new(),
             proven: HashMap::new(),
             scripts: HashMap::new(),
             times: HashMap::new(),

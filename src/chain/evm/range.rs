@@ -2,12 +2,11 @@
 //!
 //! Invariant: each response names the hash of its block. If a hash does not match, the range is read again later.
 
-use super::Evm;
 use super::answers::{EvmBlock, EvmHeader, EvmLog, EvmTransaction, Receipt};
 use super::hex::Word;
 use super::logs::{build_log_requests, encode_quantity, transfer_topics};
 use super::received::TransferCandidate;
-use super::{invalid_answer, is_unknown_block, to_block_and_time};
+use super::{Evm, invalid_answer, is_unknown_block, to_block_and_time};
 use crate::chain::transfers::{Transfer, TransferFilter};
 use crate::chain::{BlockRead, NodeError, ReceivedOutput, WatchTargets};
 use std::collections::BTreeMap;

@@ -1,8 +1,7 @@
 //! Accounts to poll. Each watched address has its own account and its token accounts.
 
-use super::Solana;
 use super::answers::{AccountJson, Commitment, WithSlot};
-use super::invalid_answer;
+use super::{Solana, invalid_answer};
 use crate::chain::{NodeError, WatchTargets};
 use crate::domain::address::token_account;
 use crate::domain::asset::Asset;

@@ -51,8 +51,7 @@ pub(in crate::chain) fn describe_genesis(first_block: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::GENESIS_BLOCKS;
-    use super::{describe_genesis, network_of_genesis};
+    use super::{GENESIS_BLOCKS, describe_genesis, network_of_genesis};
     use crate::domain::chain::Chain;
 
     #[test]

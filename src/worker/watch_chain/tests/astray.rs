@@ -15,8 +15,7 @@ use crate::service::tests::{
     NOW, TempFile, audit_findings, audit_log_entries, live_observations, seeded_service,
     service_with_nodes, try_write, write,
 };
-use crate::service::wallets;
-use crate::service::wallets::{WalletToAdd, add, retire};
+use crate::service::wallets::{self, WalletToAdd, add, retire};
 use crate::worker::watch_chain::ChainWatch;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, RwLock};

@@ -1,7 +1,8 @@
 //! Tracks for how long no block of an account chain has become final, although new blocks come.
 
 use super::FollowerState;
-use super::head::OTHER_URLS_EVERY_MS;
+use super::head::{OTHER_URLS_EVERY_MS, OtherHeads};
+use crate::chain::Head;
 use crate::domain::following::ChainPosition;
 use crate::domain::stale_head::stalled_finality_warning;
 use crate::domain::time::Time;
@@ -55,6 +56,7 @@ impl FollowerState {
         }
         self.finality_age.others_asked_at = Some(uptime);
         let now = self.clock.now();
-        self.switch_to_url_ahead(now, "no final block", |other| other.finalized > finalized)
+        let compare = |other: &Head| other.finalized.cmp(&finalized);
+        self.switch_to_url_ahead(now, "no final block", compare) == OtherHeads::Ahead
     }
 }

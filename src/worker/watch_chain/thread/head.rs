@@ -8,6 +8,7 @@ use crate::domain::stale_head::{
     REMEDY, age_without_skew_ms, should_query_other_urls, stale_head_warning,
 };
 use crate::domain::time::{MINUTE_MS, Time};
+use std::cmp::Ordering;
 
 /// Minimum time between two requests to the other URLs while the newest block does not change, in milliseconds.
 pub(super) const OTHER_URLS_EVERY_MS: i64 = MINUTE_MS;
@@ -43,6 +44,17 @@ impl DoubtfulPolls {
     }
 }
 
+/// What the other URLs tell of their newest blocks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum OtherHeads {
+    /// One of them is ahead, and later steps use it.
+    Ahead,
+    /// None of them is ahead, and at least one is as far.
+    Level,
+    /// There is no other URL, or those that answered are behind.
+    Unknown,
+}
+
 /// The age of the newest block of a node. All times are uptimes.
 #[derive(Default)]
 pub(super) struct HeadAge {
@@ -52,8 +64,11 @@ pub(super) struct HeadAge {
     lags_since: Option<Time>,
     /// Number of consecutive polls at which the node had lost a block that was read.
     lost_polls: u32,
-    /// `true` if a payment is in a block that the node should have had for three usual block times.
+    /// `true` if a payment is in a block that the node should have had for three usual block times, and no other URL has
+    /// the same newest block.
     is_stalled: bool,
+    /// `true` if another URL was last found to have the same newest block.
+    is_shared: bool,
     /// Time of the last request to other URLs.
     others_asked_at: Option<Time>,
     /// Consecutive polls at which the node did not answer in full.
@@ -205,15 +220,18 @@ impl FollowerState {
         let is_due = asked_at.is_none_or(|at| uptime.since_ms(at) >= OTHER_URLS_EVERY_MS);
         let is_long = should_query_other_urls(chain, unmoved_ms);
         let lacks_block = self.connected.as_ref().is_some_and(|node| node.lacks_named_block());
-        self.head_age.is_stalled = is_long && lacks_block;
         if is_due && (is_long || lacks_block) {
             self.head_age.others_asked_at = Some(uptime);
             let height = head.block.height;
-            if self.switch_to_url_ahead(now, "no new block", |other| other.block.height > height) {
+            let compare = |other: &Head| other.block.height.cmp(&height);
+            let others = self.switch_to_url_ahead(now, "no new block", compare);
+            self.head_age.is_shared = others == OtherHeads::Level;
+            if others == OtherHeads::Ahead {
                 self.head_age.is_stalled = false;
                 return true;
             }
         }
+        self.head_age.is_stalled = is_long && lacks_block && !self.head_age.is_shared;
         let network = self.watch.network.as_deref().unwrap_or_default();
         let warning = stale_head_warning(chain, network, head, unmoved_ms);
         match (&self.head_age.warning, &warning) {
@@ -227,35 +245,39 @@ impl FollowerState {
         false
     }
 
-    /// Requests the newest blocks of the other URLs, and changes to the first URL for which `is_ahead` is true. Returns
-    /// `true` after a change. `event` is for the log.
+    /// Requests the newest blocks of the other URLs, and changes to the first URL that is ahead. `compare` compares another
+    /// URL with the one in use. `event` is for the log.
     pub(super) fn switch_to_url_ahead(
         &mut self,
         now: Time,
         event: &str,
-        is_ahead: impl Fn(&Head) -> bool,
-    ) -> bool {
+        compare: impl Fn(&Head) -> Ordering,
+    ) -> OtherHeads {
         let chain = self.watch.chain;
+        let mut told = OtherHeads::Unknown;
         let mut distance = 1;
         while let Some(mut other) = self.connect.node_at_distance(distance) {
             match self.watch.request_head_of_other_url(other.as_mut(), now) {
-                Ok(other) if is_ahead(&other) => {
-                    let (height, finalized) = (other.block.height, other.finalized);
-                    log::warn!(
-                        "{event}, using another url: chain={chain} other={height} final={finalized:?}"
-                    );
-                    self.connected = self.connect.switch_node(distance);
-                    return true;
-                }
-                Ok(_) => {}
+                Ok(other) => match compare(&other) {
+                    Ordering::Greater => {
+                        let (height, finalized) = (other.block.height, other.finalized);
+                        log::warn!(
+                            "{event}, using another url: chain={chain} other={height} final={finalized:?}"
+                        );
+                        self.connected = self.connect.switch_node(distance);
+                        return OtherHeads::Ahead;
+                    }
+                    Ordering::Equal => told = OtherHeads::Level,
+                    Ordering::Less => {}
+                },
                 Err(StepError::Node(error)) => {
                     log::debug!("other url failed: chain={chain} error={error}")
                 }
-                Err(StepError::File(_) | StepError::Closed) => return false,
+                Err(StepError::File(_) | StepError::Closed) => return told,
             }
             distance = distance.saturating_add(1);
         }
-        false
+        told
     }
 }
 

@@ -10,6 +10,7 @@
 mod finals;
 mod heads;
 mod kept;
+mod lagging;
 mod outages;
 mod pace;
 

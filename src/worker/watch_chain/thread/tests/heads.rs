@@ -20,10 +20,12 @@ use std::sync::{Arc, Mutex};
 const CHAIN: Chain = Chain::Bitcoin;
 
 /// The node at one URL, which may have lost a block.
-struct NodeWithLostBlock {
-    node: MemoryNode,
+pub(super) struct NodeWithLostBlock {
+    pub(super) node: MemoryNode,
     /// Height of the lost block, if any.
     lost: Option<u32>,
+    /// `true` if the node names a block above its newest one for a payment.
+    pub(super) names_block_above: bool,
 }
 
 struct SharedNode(Arc<Mutex<NodeWithLostBlock>>);
@@ -67,12 +69,16 @@ impl Node for SharedNode {
     fn block_of_transaction(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
         self.0.lock().unwrap().node.block_of_transaction(txid)
     }
+
+    fn lacks_named_block(&self) -> bool {
+        self.0.lock().unwrap().names_block_above
+    }
 }
 
 /// A connector for nodes at one or two URLs.
 #[derive(Clone)]
-struct MemoryConnector {
-    urls: Vec<Arc<Mutex<NodeWithLostBlock>>>,
+pub(super) struct MemoryConnector {
+    pub(super) urls: Vec<Arc<Mutex<NodeWithLostBlock>>>,
     asked: Arc<AtomicUsize>,
     looks: Arc<AtomicUsize>,
 }
@@ -114,21 +120,21 @@ impl Connector for MemoryConnector {
 }
 
 /// A shop, a chain, and its URLs.
-struct HeadScene {
+pub(super) struct HeadScene {
     shop: Shop,
-    memory: Arc<Mutex<MemoryChain>>,
+    pub(super) memory: Arc<Mutex<MemoryChain>>,
     time: Arc<ManualTime>,
-    two: MemoryConnector,
+    pub(super) two: MemoryConnector,
     following: FollowerState,
 }
 
 impl HeadScene {
-    fn new(urls: usize, network: &str) -> HeadScene {
+    pub(super) fn new(urls: usize, network: &str) -> HeadScene {
         let shop = Shop::new("BTC");
         let memory = Arc::new(Mutex::new(MemoryChain::new(shop.asset, network, NOW)));
         let url = |_| {
             let node = MemoryNode::new(&memory);
-            Arc::new(Mutex::new(NodeWithLostBlock { node, lost: None }))
+            Arc::new(Mutex::new(NodeWithLostBlock { node, lost: None, names_block_above: false }))
         };
         let two = MemoryConnector {
             urls: (0..urls).map(url).collect(),
@@ -160,27 +166,27 @@ impl HeadScene {
     }
 
     /// Lets this many minutes pass, then mines all unconfirmed transactions.
-    fn mine_after_minutes(&mut self, minutes: i64) {
+    pub(super) fn mine_after_minutes(&mut self, minutes: i64) {
         self.time.advance(minutes * MINUTE_MS);
         self.memory.lock().unwrap().mine_block(self.now(), |_| true);
     }
 
-    fn poll_for_minutes(&mut self, minutes: i64) {
+    pub(super) fn poll_for_minutes(&mut self, minutes: i64) {
         for _ in 0..minutes {
             self.time.advance(MINUTE_MS);
             self.poll();
         }
     }
 
-    fn poll(&mut self) {
+    pub(super) fn poll(&mut self) {
         while self.following.run_step().unwrap().most.is_zero() {}
     }
 
-    fn freeze_node(&self, place: usize) {
+    pub(super) fn freeze_node(&self, place: usize) {
         self.two.urls[place].lock().unwrap().node.set_stuck(true);
     }
 
-    fn set_lost_block(&self, place: usize, lost: Option<u32>) {
+    pub(super) fn set_lost_block(&self, place: usize, lost: Option<u32>) {
         self.two.urls[place].lock().unwrap().lost = lost;
     }
 
@@ -202,15 +208,15 @@ impl HeadScene {
         self.two.looks.swap(0, Ordering::SeqCst)
     }
 
-    fn current_url_index(&self) -> usize {
+    pub(super) fn current_url_index(&self) -> usize {
         self.two.asked.load(Ordering::SeqCst)
     }
 
-    fn chain_view(&self) -> ChainView {
+    pub(super) fn chain_view(&self) -> ChainView {
         self.shop.service.chain_views(self.now()).unwrap().remove(0)
     }
 
-    fn chain_problem(&self) -> String {
+    pub(super) fn chain_problem(&self) -> String {
         self.chain_view().problem.unwrap_or_default()
     }
 }
@@ -332,69 +338,4 @@ fn url_in_use_and_age_of_head_are_shown() {
     (0..3).for_each(|_| scene.poll());
     assert_eq!(url(&scene), "http://b (2 of 2)");
     assert_eq!(HeadScene::new(1, "main").chain_view().node_in_use, None);
-}
-
-#[test]
-fn single_node_is_reported_while_it_lacks_a_block() {
-    let mut scene = HeadScene::new(1, "main");
-    scene.mine_after_minutes(1);
-    scene.mine_after_minutes(1);
-    scene.set_lost_block(0, Some(3));
-    for failures in 0..6 {
-        scene.poll();
-        let (shown, is_told) = (scene.chain_view(), failures > 2);
-        assert_eq!(shown.keeps_up, !is_told, "{failures}");
-        let said =
-            "its node says that its newest block is 3, and does not have all blocks from 2 on";
-        assert_eq!(shown.problem.is_some_and(|text| text.starts_with(said)), is_told);
-    }
-    scene.set_lost_block(0, None);
-    scene.poll();
-    let shown = scene.chain_view();
-    assert_eq!((shown.height, shown.keeps_up, shown.problem), (Some(3), true, None));
-}
-
-#[test]
-fn keeps_up_is_false_after_half_an_hour_of_node_lag() {
-    let mut scene = HeadScene::new(1, "main");
-    for _ in 0..5 {
-        scene.mine_after_minutes(1);
-    }
-    scene.poll();
-    let behind = |scene: &mut HeadScene, behind| {
-        scene.two.urls[0].lock().unwrap().node.behind = behind;
-        scene.poll();
-        let shown = scene.chain_view();
-        assert_eq!((shown.height, shown.lag_blocks), (Some(6), Some(0)));
-        let problem = shown.problem.unwrap();
-        let said = "its node does not have block 6, which was read already; its newest is ";
-        assert!(problem.starts_with(said), "{problem}");
-        (shown.head_height, shown.keeps_up)
-    };
-    assert_eq!(behind(&mut scene, 3), (Some(3), true));
-    assert_eq!(behind(&mut scene, 1), (Some(5), true));
-    scene.poll_for_minutes(31);
-    assert_eq!(behind(&mut scene, 1), (Some(5), false));
-    scene.two.urls[0].lock().unwrap().node.behind = 0;
-    scene.poll();
-    assert_eq!((scene.chain_view().head_height, scene.chain_view().keeps_up), (Some(6), true));
-}
-
-#[test]
-fn stopped_chain_goes_on_at_a_url_that_has_its_block() {
-    let mut scene = HeadScene::new(2, "main");
-    (0..120).for_each(|_| scene.mine_after_minutes(0));
-    scene.poll();
-    scene.freeze_node(1);
-    scene.memory.lock().unwrap().remove_blocks(110, |_| true);
-    (0..115).for_each(|_| scene.mine_after_minutes(0));
-    for _ in 0..2 {
-        scene.poll();
-        assert!(scene.chain_problem().contains("was reorganised deeper than it is watched"));
-        assert_eq!(scene.current_url_index(), 0);
-    }
-    scene.poll();
-    scene.poll();
-    assert_eq!((scene.current_url_index(), scene.chain_problem()), (1, String::new()));
-    assert_eq!(scene.chain_view().height, Some(121));
 }
