@@ -12,7 +12,7 @@ use crate::domain::apikey::KeyClass;
 use crate::domain::asset::Mode;
 use crate::domain::text_enum::UnknownText;
 use crate::domain::time::Time;
-use crate::service::keys::issuing::{self, OVERLAP_SECONDS_MAX};
+use crate::service::keys::{self, OVERLAP_SECONDS_MAX};
 use crate::service::{Error, accounts, open_shared};
 use crate::store::{FileKind, Store};
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -215,7 +215,7 @@ pub(super) fn run_key(matches: &ArgMatches) -> Result<(), Error> {
             let class: KeyClass = class.parse().map_err(unknown_text_error)?;
             let made = store.write_and_wait(move |tx| {
                 let account = accounts::find(tx, &account)?;
-                issuing::create(tx, ACTOR, account.seq, class, mode, now)
+                keys::create(tx, ACTOR, account.seq, class, mode, now)
             })?;
             print_line(&new_key_view(&made).to_string())
         }
@@ -224,7 +224,7 @@ pub(super) fn run_key(matches: &ArgMatches) -> Result<(), Error> {
                 (text_argument(matches, "account"), mode_argument(matches)?, read_key()?);
             let id = store.write_and_wait(move |tx| {
                 let account = accounts::find(tx, &account)?;
-                issuing::import(tx, kind, ACTOR, account.seq, mode, &key, now)
+                keys::import(tx, kind, ACTOR, account.seq, mode, &key, now)
             })?;
             print_line(&json!({ "id": id, "class": KeyClass::Legacy, "mode": mode }).to_string())
         }
@@ -232,21 +232,21 @@ pub(super) fn run_key(matches: &ArgMatches) -> Result<(), Error> {
             let id = text_argument(matches, "key");
             let overlap = matches.get_one::<i64>("overlap").copied().unwrap_or_default();
             let made = store.write_and_wait(move |tx| {
-                let old = issuing::find_valid(tx, None, &id, now)?;
-                issuing::roll(tx, ACTOR, &old, overlap, now)
+                let old = keys::find_valid(tx, None, &id, now)?;
+                keys::roll(tx, ACTOR, &old, overlap, now)
             })?;
             print_line(&new_key_view(&made).to_string())
         }
         Some(("revoke", matches)) => {
             let id = text_argument(matches, "key");
             let revoked = json!({ "id": id }).to_string();
-            store.write_and_wait(move |tx| issuing::revoke(tx, ACTOR, None, &id, now))?;
+            store.write_and_wait(move |tx| keys::revoke(tx, ACTOR, None, &id, now))?;
             if as_json { print_line(&revoked) } else { Ok(()) }
         }
         Some(_) | None => {
-            let all = store.read(crate::service::keys::list)?;
+            let all = store.read(keys::list)?;
             let shown = |key| {
-                let shown = serde_json::to_string(&issuing::key_view(key));
+                let shown = serde_json::to_string(&keys::key_view(key));
                 shown.map_err(|error| Error::Failed(error.to_string()))
             };
             print_list(all.iter().map(shown), as_json)
@@ -255,7 +255,7 @@ pub(super) fn run_key(matches: &ArgMatches) -> Result<(), Error> {
 }
 
 /// Renders a new key with its secret text as JSON.
-fn new_key_view(made: &issuing::CreatedKey) -> Value {
+fn new_key_view(made: &keys::CreatedKey) -> Value {
     json!({ "id": made.id, "class": made.class, "mode": made.mode, "key": made.text })
 }
 

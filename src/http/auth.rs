@@ -10,7 +10,7 @@ use crate::domain::apikey::KeyClass;
 use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::url::SiteUrl;
 use crate::domain::user::Role;
-use crate::service::keys::unauthorized;
+use crate::service::callers::unauthorized;
 use crate::service::{Caller, Error, Member, Scope};
 use hyper::{HeaderMap, Method};
 use std::ops::Deref;

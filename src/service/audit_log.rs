@@ -5,13 +5,13 @@
 //! Invariant: a user of a merchant reads only entries about the user's own account.
 
 use super::page::{Page, unknown_cursor_error};
-use super::{Error, Json, Member, Service};
+use super::{Error, Json, Service};
 use crate::domain::history::LogHead;
 use crate::domain::id;
 use crate::domain::refusal::Refusal;
 use crate::domain::render::settings::AuditLogEntryView;
 use crate::domain::time::Time;
-use crate::domain::user::User;
+use crate::domain::user::{Role, User};
 use crate::store::{PageBounds, Tx, accounts, audit_log, history};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
@@ -67,17 +67,18 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// `not_found` if the account does not exist or is not the member's. `invalid_request` if `before` is not the id
+    /// `not_found` if the account does not exist or is not the reader's. `invalid_request` if `before` is not the id
     /// of an entry.
-    pub fn audit_log(&self, member: &Member, query: &AuditLogQuery) -> Result<Page, Error> {
-        let own = member.user().account;
+    pub fn audit_log(&self, reader: &User, query: &AuditLogQuery) -> Result<Page, Error> {
+        let own = reader.account;
+        let is_operator = reader.role == Role::Operator;
         self.read(|db| {
             let account = match &query.account {
                 None => own,
                 Some(text) => {
                     let id = id::parse(text);
                     let found = id.map(|id| accounts::by_id(db, &id)).transpose()?.flatten();
-                    let mine = |seq: &i64| member.is_operator() || own == Some(*seq);
+                    let mine = |seq: &i64| is_operator || own == Some(*seq);
                     let seq = found.map(|account| account.seq).filter(mine);
                     Some(seq.ok_or_else(|| Refusal::not_found("account"))?)
                 }

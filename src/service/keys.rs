@@ -1,169 +1,52 @@
-//! API keys: authenticates callers by key, and creates and revokes keys.
+//! API keys: creates, imports, rolls and revokes them.
 //!
-//! Invariant: only this module creates a [`Caller`], and only from an existing key. Only `service` creates a
-//! [`Scope`].
+//! Invariant: the text of a key is returned once, when the key is created. It is neither stored nor logged.
 
-pub mod issuing;
-
-use super::{Error, Service, random_bytes};
+use super::{Error, audit_log, random_bytes};
 use crate::domain::apikey::{self, KeyClass};
 use crate::domain::asset::Mode;
 use crate::domain::id;
+use crate::domain::published_keys::is_sandbox_key;
 use crate::domain::refusal::{Refusal, RefusalCode};
-use crate::domain::time::{MINUTE_MS, Time};
-use crate::store::{FileKind, Reader, Tx, keys};
-use std::ops::Deref;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use crate::domain::render::keys::KeyView;
+use crate::domain::time::Time;
+use crate::store::keys::{self, KeyRow};
+use crate::store::{FileKind, Reader, Tx};
+use serde_json::json;
 
-/// Account and mode whose data a request may access: the account and mode of an API key, or those that a signed-in
-/// user views.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Scope {
-    account: i64,
-    mode: Mode,
+/// Default time for which a rolled key remains valid, in seconds: a day.
+pub const OVERLAP_SECONDS_DEFAULT: i64 = 86_400;
+/// Longest time for which a rolled key remains valid, in seconds: a week.
+pub const OVERLAP_SECONDS_MAX: i64 = 604_800;
+
+/// Largest number of valid keys of an account.
+pub const KEYS_MAX: i64 = 100;
+
+/// A new API key, with its text.
+pub struct CreatedKey {
+    /// ID of the key.
+    pub id: String,
+    /// Class of the key: secret, public or legacy.
+    pub class: KeyClass,
+    /// Mode of the key.
+    pub mode: Mode,
+    /// Text of the key, which is not stored.
+    pub text: String,
 }
 
-impl Scope {
-    /// Returns the scope of this account and mode. The caller must have checked the permission.
-    pub(super) fn new(account: i64, mode: Mode) -> Scope {
-        Scope { account, mode }
+/// Refuses to create another key if the account has too many keys.
+fn check_key_limit(tx: &Tx<'_>, account: i64, now: Time) -> Result<(), Error> {
+    if keys::count_usable_keys(tx, account, now)? < KEYS_MAX {
+        return Ok(());
     }
-
-    /// Returns the `seq` of the account.
-    pub(crate) fn account(&self) -> i64 {
-        self.account
-    }
-
-    /// Returns the mode.
-    pub fn mode(&self) -> Mode {
-        self.mode
-    }
-
-    /// Returns the quota owner for requests by API key: the account, whose keys share one quota.
-    pub fn quota_owner(&self) -> QuotaOwner {
-        QuotaOwner::Keys { account: self.account }
-    }
+    let message = format!(
+        "the account has {KEYS_MAX} active keys, the maximum; revoke one first, or roll one with overlapSeconds 0"
+    );
+    Err(Refusal::new(RefusalCode::InvalidRequest, message).into())
 }
 
-/// Party whose requests share one quota of a limited resource.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum QuotaOwner {
-    /// All API keys of an account.
-    Keys {
-        /// `seq` of the account.
-        account: i64,
-    },
-    /// All users of an account.
-    Users {
-        /// `seq` of the account.
-        account: i64,
-    },
-    /// One operator.
-    Operator {
-        /// `seq` of the user.
-        user: i64,
-    },
-}
-
-/// A caller, authenticated by an API key.
-#[derive(Clone, Debug)]
-pub struct Caller {
-    scope: Scope,
-    class: KeyClass,
-    key: String,
-}
-
-impl Deref for Caller {
-    type Target = Scope;
-
-    fn deref(&self) -> &Scope {
-        &self.scope
-    }
-}
-
-impl Caller {
-    /// Returns the class of the key: secret, public or legacy.
-    pub fn class(&self) -> KeyClass {
-        self.class
-    }
-
-    /// Returns the id of the key. Each key has a separate rate limit.
-    pub fn key_id(&self) -> &str {
-        &self.key
-    }
-}
-
-/// An entry of the cache of API keys.
-#[derive(Clone)]
-pub struct CachedKey {
-    caller: Arc<Caller>,
-    /// Time at which a rolled key expires. A cached key must not be used after this time.
-    expires_at: Option<Time>,
-    /// Time of the last recorded use of the key, in Unix milliseconds.
-    touched_at: Arc<AtomicI64>,
-}
-
-/// Returns 401 `unauthorized`.
-pub fn unauthorized(message: &str) -> Refusal {
-    Refusal::new(RefusalCode::Unauthorized, message)
-}
-
-impl Service {
-    /// Returns the caller for the text of a key.
-    ///
-    /// # Errors
-    ///
-    /// `unauthorized` if the key is unknown or revoked. A checksum detects a typing error without a read of the file.
-    pub fn authenticate(self: &Arc<Self>, now: Time, text: &str) -> Result<Arc<Caller>, Error> {
-        if self.kind == FileKind::Production && !apikey::is_plausible_key(text) {
-            return Err(unauthorized("the API key is mistyped: its checksum does not match").into());
-        }
-        let hash = apikey::hash_key(text);
-        let known = match self.caches.keys.get(&hash) {
-            Ok(known) => known,
-            Err(generation) => {
-                let key = self.read(|db| Ok(keys::by_hash(db, &hash)?))?;
-                let key = key.ok_or_else(|| unauthorized("the API key is unknown or revoked"))?;
-                let touched_at = key.last_used_at.map_or(0, |at| at.0);
-                let caller = Caller {
-                    scope: Scope::new(key.account, key.mode),
-                    class: key.class,
-                    key: key.id,
-                };
-                let known = CachedKey {
-                    caller: Arc::new(caller),
-                    expires_at: key.expires_at,
-                    touched_at: Arc::new(AtomicI64::new(touched_at)),
-                };
-                self.caches.keys.put(hash, known.clone(), generation);
-                known
-            }
-        };
-        if known.expires_at.is_some_and(|end| now >= end) {
-            return Err(unauthorized("the API key was rolled and its time is up").into());
-        }
-        let touched = Time(known.touched_at.load(Ordering::Relaxed));
-        if now.since_ms(touched) >= MINUTE_MS {
-            known.touched_at.store(now.0, Ordering::Relaxed);
-            let id = known.caller.key.clone();
-            // The request does not wait for this write, and succeeds even if the write fails.
-            let told = self
-                .write_detached(now, move |step| Ok(keys::save_last_used_at(step.tx, &id, now)?));
-            if let Err(error) = told {
-                log::debug!("last use of a key not recorded: error={error}");
-            }
-        }
-        Ok(known.caller)
-    }
-}
-
-/// Creates a key and returns its text, which is shown once and not stored.
-///
-/// # Errors
-///
-/// [`Error::Failed`] if the system has no random bytes or the file fails.
-pub fn create(
+/// Stores a random key. Returns its id and its text.
+fn insert_random_key(
     tx: &Tx<'_>,
     account: i64,
     class: KeyClass,
@@ -219,15 +102,130 @@ pub fn insert_key(
 }
 
 /// Returns every key, oldest first.
-pub fn list(db: &Reader<'_>) -> Result<Vec<keys::KeyRow>, Error> {
+pub fn list(db: &Reader<'_>) -> Result<Vec<KeyRow>, Error> {
     Ok(keys::all(db)?)
 }
 
-/// Revokes a key.
+/// Creates a key.
+///
+/// # Errors
+/// `invalid_request` if the account has too many keys.
+pub fn create(
+    tx: &Tx<'_>,
+    actor: &str,
+    account: i64,
+    class: KeyClass,
+    mode: Mode,
+    now: Time,
+) -> Result<CreatedKey, Error> {
+    check_key_limit(tx, account, now)?;
+    let (id, text) = insert_random_key(tx, account, class, mode, now)?;
+    let detail = json!({ "class": class, "mode": mode });
+    audit_log::record(tx, now, actor, "key.create", Some(account), Some(&id), &detail)?;
+    Ok(CreatedKey { id, class, mode, text })
+}
+
+/// Imports a key in the legacy format and returns its ID.
+///
+/// # Errors
+/// `invalid_request` if the format is wrong, the key is too short or exists, or the account has too many keys.
+pub fn import(
+    tx: &Tx<'_>,
+    kind: FileKind,
+    actor: &str,
+    account: i64,
+    mode: Mode,
+    text: &str,
+    now: Time,
+) -> Result<String, Error> {
+    let refused = |problem: &str| Refusal::field("import", problem);
+    let is_public = kind == FileKind::Production && is_sandbox_key(text);
+    if is_public || !apikey::is_importable_legacy_key(text) {
+        let problem = "must be <id>.<secret> of ASCII letters, digits, - and _, its secret of 16 characters or more";
+        return Err(refused(problem).into());
+    }
+    if keys::exists(tx, &apikey::hash_key(text))? {
+        return Err(refused("is a key already").into());
+    }
+    check_key_limit(tx, account, now)?;
+    let id = insert_key(tx, account, KeyClass::Legacy, mode, text, now)?;
+    let detail = json!({ "class": KeyClass::Legacy, "mode": mode });
+    audit_log::record(tx, now, actor, "key.import", Some(account), Some(&id), &detail)?;
+    Ok(id)
+}
+
+/// Returns the valid key with this ID. With `account`, the key must belong to this account.
 ///
 /// # Errors
 ///
-/// `not_found` if there is no such active key.
-pub fn revoke(tx: &Tx<'_>, id: &str, now: Time) -> Result<(), Error> {
-    if keys::revoke(tx, id, now)? { Ok(()) } else { Err(Refusal::not_found("key").into()) }
+/// `not_found`.
+pub fn find_valid(tx: &Tx<'_>, account: Option<i64>, id: &str, now: Time) -> Result<KeyRow, Error> {
+    let key = keys::by_id(tx, id)?.filter(|key| {
+        key.revoked_at.is_none()
+            && key.expires_at.is_none_or(|end| now < end)
+            && account.is_none_or(|account| account == key.account)
+    });
+    key.ok_or_else(|| Refusal::not_found("key").into())
+}
+
+/// Creates the successor of a key. The old key remains valid for `overlap_seconds`.
+///
+/// # Errors
+/// `invalid_transition` if the key was already rolled. `invalid_request` if the old key stays valid and the account
+/// has too many keys.
+pub fn roll(
+    tx: &Tx<'_>,
+    actor: &str,
+    old: &KeyRow,
+    overlap_seconds: i64,
+    now: Time,
+) -> Result<CreatedKey, Error> {
+    let expires_at = now.plus_ms(overlap_seconds.saturating_mul(1000));
+    let ended = if overlap_seconds == 0 {
+        keys::revoke(tx, &old.id, now)?
+    } else {
+        keys::set_expiry(tx, &old.id, expires_at)?
+    };
+    if !ended {
+        let message = "the key was rolled already; roll its successor";
+        return Err(Refusal::new(RefusalCode::InvalidTransition, message).into());
+    }
+    check_key_limit(tx, old.account, now)?;
+    let (id, text) = insert_random_key(tx, old.account, old.class, old.mode, now)?;
+    let detail = json!({ "successor": id, "overlapSeconds": overlap_seconds });
+    let (account, of) = (Some(old.account), Some(old.id.as_str()));
+    audit_log::record(tx, now, actor, "key.roll", account, of, &detail)?;
+    Ok(CreatedKey { id, class: old.class, mode: old.mode, text })
+}
+
+/// Revokes the key with this ID. With `account`, the key must belong to this account.
+///
+/// # Errors
+///
+/// `not_found` if no such key is valid.
+pub fn revoke(
+    tx: &Tx<'_>,
+    actor: &str,
+    account: Option<i64>,
+    id: &str,
+    now: Time,
+) -> Result<(), Error> {
+    let key = find_valid(tx, account, id, now)?;
+    keys::revoke(tx, &key.id, now)?;
+    let (account, of) = (Some(key.account), Some(key.id.as_str()));
+    audit_log::record(tx, now, actor, "key.revoke", account, of, &json!({}))
+}
+
+/// Returns the fields of a key for the response.
+pub fn key_view(key: &KeyRow) -> KeyView<'_> {
+    KeyView {
+        id: &key.id,
+        class: key.class,
+        mode: key.mode,
+        last4: &key.last4,
+        created_at: key.created_at,
+        last_used_at: key.last_used_at,
+        expires_at: key.expires_at,
+        revoked_at: key.revoked_at,
+    }
 }

@@ -15,6 +15,7 @@ pub mod audit;
 pub mod audit_log;
 pub mod backup;
 mod cache;
+pub mod callers;
 pub mod certificate;
 pub mod chains;
 pub mod checkout;
@@ -60,9 +61,9 @@ pub mod users;
 pub mod wallets;
 pub mod webhooks;
 
+pub use callers::{Caller, QuotaOwner, Scope};
 pub use error::Error;
 pub use faults::Faults;
-pub use keys::{Caller, QuotaOwner, Scope};
 pub use step::Step;
 pub use users::members::Member;
 
@@ -71,10 +72,10 @@ use crate::domain::progress::Progress;
 use crate::domain::render::LinkBuilder;
 use crate::domain::server::order::ServerLimits;
 use crate::domain::time::{DAY_MS, Time};
-use crate::store::accounts as accounts_table;
 use crate::store::file::{self, FileRow};
 use crate::store::{
     Changes, Durability, FileKind, Reader, Store, StoreError, StoreOptions, Tx, WriteRefusal,
+    accounts as accounts_table,
 };
 use followed::LiveMode;
 use serde_json::value::RawValue;
@@ -115,7 +116,7 @@ pub struct Service {
 /// Caches of rows of the file, which save reads.
 #[derive(Default)]
 pub struct Caches {
-    keys: cache::Cache<[u8; 32], keys::CachedKey>,
+    keys: cache::Cache<[u8; 32], callers::CachedKey>,
     accounts: cache::Cache<i64, Arc<Account>>,
     invoices: cache::Cache<String, invoices::RenderedInvoice>,
 }

@@ -4,9 +4,9 @@
 //!
 //! Invariant: a reseller accesses only the servers of the token's account.
 
+use super::callers::unauthorized;
 use super::idempotency::{CreateOutcome, IdempotencySlot, run_once};
-use super::keys::unauthorized;
-use super::{Error, Json, Scope, Service};
+use super::{Error, Json, Scope, Service, Step};
 use crate::domain::account::{Account, AccountStatus};
 use crate::domain::asset::Mode;
 use crate::domain::refusal::{Refusal, RefusalCode};
@@ -15,7 +15,6 @@ use crate::domain::server::state::{ServerState, ServerStep};
 use crate::domain::server::{OrderedServer, render};
 use crate::domain::time::{MINUTE_MS, Time};
 use crate::domain::{apikey, id};
-use crate::service::Step;
 use crate::store::{FileKind, Reader, Tx, accounts, reseller_tokens, servers};
 use serde_json::{Map, Value};
 use std::sync::Arc;

@@ -15,7 +15,7 @@ pub use crate::domain::published_keys::{
 };
 
 use super::users::members;
-use super::{Error, Faults, Json, Service, accounts as account_rules, keys, reseller};
+use super::{Error, Faults, Json, Service, Step, accounts as account_rules, keys, reseller};
 use crate::domain::account::sandbox::{SandboxAccount, SandboxEndpoint};
 use crate::domain::account::{Account, AccountStatus, WebhookEndpoint};
 use crate::domain::apikey::KeyClass;
@@ -27,7 +27,6 @@ use crate::domain::signature::has_signing_key;
 use crate::domain::time::{DAY_MS, Time};
 use crate::domain::user::Role;
 use crate::domain::{address, id};
-use crate::service::Step;
 use crate::store::{Reader, Tx, accounts, endpoints, file, payout_addresses};
 use serde_json::Value;
 use serde_json::value::to_raw_value;

@@ -1,5 +1,5 @@
-//! The modules of `service` stand in one order, and each uses only those below it. Counted are paths, and calls of
-//! methods that `service` defines on its structs.
+//! The modules of `service` stand in one order, and each uses only those below it. Counted are paths, also those that
+//! the root of `service` exports again, and calls of methods that `service` defines on its structs.
 //!
 //! Unit tests are excluded: they may use everything.
 
@@ -61,6 +61,7 @@ const ORDER: &[&str] = &[
     "activity",
     "audit_log",
     "lookups",
+    "callers",
     // What everything uses.
     "certificate",
     "clock",
@@ -105,6 +106,16 @@ fn methods_of_file<'f>(code: &[&'f Token]) -> Vec<&'f str> {
     found
 }
 
+/// Returns the module from which the root of `service` exports each name again.
+fn exported_names(root: &SourceFile) -> BTreeMap<String, String> {
+    let used = UsedNames::from_file(root).used.into_iter();
+    let exported = used.filter_map(|(path, _)| match &path[..] {
+        [room, .., name] => Some((name.clone(), room.clone())),
+        [_] | [] => None,
+    });
+    exported.filter(|(_, room)| height_of(room).is_some()).collect()
+}
+
 /// Finds uses of a module of `service` by one that does not stand above it.
 pub fn upward_uses(tree: &Tree) -> Vec<String> {
     let files: Vec<(&SourceFile, Vec<&Token>)> =
@@ -115,6 +126,9 @@ pub fn upward_uses(tree: &Tree) -> Vec<String> {
             owners.entry(name).or_default().insert(room_of_file(file));
         }
     }
+    let roots = files.iter().filter(|(file, _)| room_of_file(file) == ROOT);
+    let exported: BTreeMap<String, String> =
+        roots.flat_map(|(file, _)| exported_names(file)).collect();
     let mut found = BTreeSet::new();
     for (file, code) in &files {
         let own = room_of_file(file);
@@ -138,10 +152,12 @@ pub fn upward_uses(tree: &Tree) -> Vec<String> {
             }
         };
         for (path, line) in UsedNames::from_file(file).used {
-            if let ["crate", "service", used, what, ..] =
-                path.iter().map(String::as_str).collect::<Vec<_>>()[..]
-            {
-                check(used, line, what);
+            let path: Vec<&str> = path.iter().map(String::as_str).collect();
+            if let ["crate", "service", used, rest @ ..] = &path[..] {
+                match exported.get(*used) {
+                    Some(room) => check(room, line, used),
+                    None => check(used, line, rest.first().unwrap_or(used)),
+                }
             }
         }
         for (at, token) in code.iter().enumerate() {
@@ -186,6 +202,18 @@ mod tests {
         assert_found(low, high, &["src/service/pools.rs:2"]);
         let low = "pub fn take() {}\n#[cfg(test)]\nmod tests {\n    use crate::service::quotes::offer;\n}";
         assert_found(low, high, &[]);
+    }
+
+    #[test]
+    fn names_that_the_root_exports_again_are_found() {
+        let root =
+            ("src/service/mod.rs", "mod pools;\nmod quotes;\npub use quotes::{Offer, Price};");
+        let low = (LOW, "use super::Price;\nfn take(price: Price) {}");
+        assert_finds(upward_uses, &[root, low], &["src/service/pools.rs:1"]);
+        let low = (LOW, "fn take(price: crate::service::Price) {}");
+        assert_finds(upward_uses, &[root, low], &["src/service/pools.rs:1"]);
+        let high = (HIGH, "use super::Offer;");
+        assert_finds(upward_uses, &[root, high], &[]);
     }
 
     #[test]

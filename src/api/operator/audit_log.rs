@@ -53,6 +53,6 @@ fn list(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
         before: context.query.text("before").map(str::to_owned),
         limit: context.query.limit(LIMIT_DEFAULT),
     };
-    let page = context.service.audit_log(member, &query)?;
+    let page = context.service.audit_log(member.user(), &query)?;
     Ok(Job::Done(Outcome::from_page(page)))
 }

@@ -12,11 +12,9 @@ use crate::domain::fields::view::OmittedIfNone;
 use crate::domain::fields::{Component, input};
 use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::keys::{CreatedKeyView, KeyView};
-use crate::service::Step;
-use crate::service::keys::issuing::{self, OVERLAP_SECONDS_DEFAULT, OVERLAP_SECONDS_MAX};
-use crate::service::{Error, Member};
-use crate::store;
-use crate::store::Tx;
+use crate::service::keys::{self, OVERLAP_SECONDS_DEFAULT, OVERLAP_SECONDS_MAX};
+use crate::service::{Error, Member, Step};
+use crate::store::{self, Tx};
 
 input! {
     /// A new key. class is required unless a key is imported.
@@ -99,7 +97,7 @@ const REVOKE: Operation = Operation {
 fn list(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
     let rows = context.service.read(|db| Ok(store::keys::of_account(db, account)?))?;
-    let views: Vec<KeyView> = rows.iter().map(issuing::key_view).collect();
+    let views: Vec<KeyView> = rows.iter().map(keys::key_view).collect();
     Job::list(&views)
 }
 
@@ -111,7 +109,7 @@ fn create(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
         let Step { service, tx, .. } = *step;
         let Some(text) = import else {
             let class = class.ok_or_else(|| Refusal::field("class", "must be given"))?;
-            let made = issuing::create(tx, &actor, account, class, mode, now)?;
+            let made = keys::create(tx, &actor, account, class, mode, now)?;
             return created_key(tx, &made.id, Some(&made.text));
         };
         if !is_operator {
@@ -121,7 +119,7 @@ fn create(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
         if class.is_some_and(|class| class != KeyClass::Legacy) {
             return Err(Refusal::field("class", "must be legacy if a key is imported").into());
         }
-        let id = issuing::import(tx, service.file_kind(), &actor, account, mode, &text, now)?;
+        let id = keys::import(tx, service.file_kind(), &actor, account, mode, &text, now)?;
         created_key(tx, &id, None)
     })
 }
@@ -133,8 +131,8 @@ fn roll_key(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let (now, actor, id) = (context.now, member.actor(), context.second_param().to_owned());
     Job::write(move |step| {
         let Step { tx, .. } = *step;
-        let old = issuing::find_valid(tx, Some(account), &id, now)?;
-        let made = issuing::roll(tx, &actor, &old, input?.overlap_seconds, now)?;
+        let old = keys::find_valid(tx, Some(account), &id, now)?;
+        let made = keys::roll(tx, &actor, &old, input?.overlap_seconds, now)?;
         created_key(tx, &made.id, Some(&made.text))
     })
 }
@@ -143,7 +141,7 @@ fn revoke_key(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
     let (now, actor, id) = (context.now, member.actor(), context.second_param().to_owned());
     Job::write(move |step| {
-        issuing::revoke(step.tx, &actor, Some(account), &id, now)?;
+        keys::revoke(step.tx, &actor, Some(account), &id, now)?;
         Ok(Outcome::NOTHING)
     })
 }
@@ -152,6 +150,6 @@ fn revoke_key(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
 fn created_key(tx: &Tx<'_>, id: &str, text: Option<&str>) -> Result<Outcome, Error> {
     let key = store::keys::by_id(tx, id)?;
     let key = key.ok_or_else(|| Error::Failed(format!("key {id} is missing")))?;
-    let view = CreatedKeyView { base: issuing::key_view(&key), key: OmittedIfNone(text) };
+    let view = CreatedKeyView { base: keys::key_view(&key), key: OmittedIfNone(text) };
     Outcome::created(&view)
 }
