@@ -3,11 +3,10 @@
 //! Invariant: a response counts for the rate if it arrives within the window. Its latency counts if it was requested
 //! within the window, however late it arrives.
 
-use crate::Failure;
 use crate::book::{Measured, quantile};
 use crate::plan::Plan;
 use crate::process::Server;
-use crate::wire;
+use crate::{Failure, wire};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Barrier};

@@ -4,12 +4,11 @@
 
 use crate::book::{Book, Measured, Subject};
 use crate::client::{self, Requests, cycle, each, load};
-use crate::machine;
 use crate::plan::{CONNECTIONS, Plan};
 use crate::process::{Place, Server};
 use crate::rows::{Copy, Rows, bodies, bodies_with_coin, open, silent_receiver};
 use crate::webhooks::{self, Receiver};
-use crate::{Failure, bare, naive, raw_reads, wire};
+use crate::{Failure, bare, machine, naive, raw_reads, wire};
 use rusqlite::Connection;
 use std::time::{Duration, Instant};
 

@@ -8,12 +8,11 @@ mod watching;
 
 pub(super) use certificate::check_acme;
 
-use super::Config;
 use super::commits::commit_hook;
 use super::control::SandboxControl;
 use super::following::{self, Followers};
-use super::open_files;
 use super::sockets::{MainSocket, bind, listening_url, routes_by_socket};
+use super::{Config, open_files};
 use crate::chain::follow::AddressPools;
 use crate::chain::setting::FollowedNodeUrls;
 use crate::clock::Clock;

@@ -1,11 +1,10 @@
 //! `coffer sandbox` and `coffer serve`.
 
-use super::acme;
 use super::logging::log_to_stderr;
 use super::mail::smtp_settings;
 use super::nodes::configured_nodes;
 use super::output::print_line;
-use super::progress;
+use super::{acme, progress};
 use crate::app::{Config, Server};
 use crate::chain::rates::RatesOrigin;
 use crate::config::SettingValues;

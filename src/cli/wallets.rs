@@ -22,8 +22,7 @@ use crate::service::followed::unwatched_pool_note;
 use crate::service::wallets::addresses::{
     ADDRESSES_HEADER, AddressReceipt, list_handed_out_addresses as next_addresses, to_csv,
 };
-use crate::service::wallets::own_addresses;
-use crate::service::wallets::{self, WalletToAdd};
+use crate::service::wallets::{self, WalletToAdd, own_addresses};
 use crate::store::Store;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Map, Value, json};

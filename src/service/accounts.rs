@@ -1,9 +1,8 @@
 //! Reads an account, its balances and its ledger, and changes its status.
 
-use super::audit_log;
 use super::events::{EventSubject, record_event};
 use super::page::{self, Page};
-use super::{Error, Json, Scope, Service, new_secret};
+use super::{Error, Json, Scope, Service, audit_log, new_secret};
 use crate::domain::account::{Account, AccountStatus, WebhookEndpoint};
 use crate::domain::asset::Mode;
 use crate::domain::fields::check_one_line;

@@ -2,16 +2,13 @@
 //!
 //! Invariant: a correction has a reason, and its author is in the audit log.
 
-use crate::domain::id;
+use super::idempotency::{CreateOutcome, IdempotencySlot, run_once};
+use super::{Error, Scope, Service, Step, audit_log};
 use crate::domain::ledger::adjustment::CreateAdjustment;
 use crate::domain::ledger::{LedgerEntry, LedgerKind, RefType};
 use crate::domain::refusal::Refusal;
-use crate::domain::render;
 use crate::domain::time::Time;
-use crate::service::Step;
-use crate::service::audit_log;
-use crate::service::idempotency::{CreateOutcome, IdempotencySlot, run_once};
-use crate::service::{Error, Scope, Service};
+use crate::domain::{id, render};
 use crate::store::{Reader, ledger};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;

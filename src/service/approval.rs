@@ -2,7 +2,7 @@
 //!
 //! The rules are in `domain::transfer::approval` and `domain::transfer::sender`.
 
-use super::{Error, Service};
+use super::{Error, Service, Step};
 use crate::domain::asset::{Asset, Mode};
 use crate::domain::money::Currency;
 use crate::domain::money::coin::Rate;
@@ -18,7 +18,6 @@ use crate::domain::transfer::sender::{Sender, SenderConditions, SentBy};
 use crate::domain::transfer::step::{TransferAction, TransferStep};
 use crate::domain::transfer::terms::{TransferTerms, fixed_network_fee};
 use crate::domain::transfer::{Transfer, TransferStatus};
-use crate::service::Step;
 use crate::store::{Reader, accounts, network_fees, payments, transfers};
 
 impl Service {

@@ -3,8 +3,7 @@
 //! Invariant: a copy gets its final name only after its checks pass. A server with a restored file sends no payment
 //! twice and hands out no address twice.
 
-use super::wallets;
-use super::{Error, audit};
+use super::{Error, audit, wallets};
 use crate::domain::chain::Chain;
 use crate::domain::history::LogHead;
 use crate::domain::progress::ProgressSink;

@@ -11,11 +11,11 @@ pub mod claims;
 mod read_back;
 mod settle_after;
 
+use super::transfers::transactions_to_query;
 use super::{Error, Service};
 use crate::domain::asset::Chain;
 use crate::domain::following::{COMES_BACK_MS_MAX, ChainState, Rescan};
 use crate::domain::time::Time;
-use crate::service::transfers::transactions_to_query;
 use crate::store::{
     Reader, addresses, chain_blocks, chain_cursors, claims as claimed, destinations, invoices,
     observations_on_chain, rescans, set_aside, transfers,

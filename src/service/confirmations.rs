@@ -3,6 +3,7 @@
 //! Invariant: both numbers are computed on reading, from the same data that decides about confirmation. A new block
 //! causes no writes for these numbers.
 
+use super::{Error, Service};
 use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::chain::Depth;
 use crate::domain::confirmations::{
@@ -12,7 +13,6 @@ use crate::domain::deposit::Deposit;
 use crate::domain::money::Cents;
 use crate::domain::observation::StoredObservation;
 use crate::domain::payment::{Payment, PaymentState};
-use crate::service::{Error, Service};
 use crate::store::chain_cursors::{self, ChainCursor};
 use crate::store::observations_on_chain::{self, Payer};
 use crate::store::{FileKind, Reader, confirmation_tiers, observations};

@@ -2,17 +2,16 @@
 //!
 //! Invariant: a customer has at most one address for each address family, and keeps the address forever.
 
-use super::{Error, Json, Scope, Service};
+use super::pools::claim_address;
+use super::{Error, Json, Scope, Service, Step};
 use crate::domain::asset::{Chain, Mode};
 use crate::domain::chain::ChainFamily;
 use crate::domain::customer::{Customer, check_reference};
 use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render;
 use crate::domain::time::Time;
-use crate::service::Step;
-use crate::service::pools::claim_address;
-use crate::store::addresses::AddressOwner;
-use crate::store::{Reader, accounts, addresses, chains, customers};
+use crate::store::addresses::{self, AddressOwner};
+use crate::store::{Reader, accounts, chains, customers};
 use std::sync::Arc;
 
 impl Service {

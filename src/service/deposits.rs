@@ -6,7 +6,8 @@
 
 use super::confirmations::OnChainReader;
 use super::customers::find_customer;
-use super::{Error, Json, Scope, Service};
+use super::observations::{change_owned_observation, record_observation};
+use super::{Error, Json, Scope, Service, Step};
 use crate::domain::asset::Asset;
 use crate::domain::customer::{Customer, check_reference};
 use crate::domain::deposit::Deposit;
@@ -18,10 +19,8 @@ use crate::domain::quote::coin_unavailable;
 use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::time::Time;
 use crate::domain::{id, render};
-use crate::service::Step;
-use crate::service::observations::{change_owned_observation, record_observation};
-use crate::store::addresses::AddressOwner;
-use crate::store::{Reader, Tx, addresses, deposits};
+use crate::store::addresses::{self, AddressOwner};
+use crate::store::{Reader, Tx, deposits};
 use std::sync::Arc;
 
 /// Coin and amount of a deposit to simulate.

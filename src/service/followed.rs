@@ -11,6 +11,7 @@ pub mod rescans;
 mod spare;
 mod views;
 
+use super::{Error, Service};
 use crate::domain::address::{self, Network};
 use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::chain::CHAINS;
@@ -20,7 +21,6 @@ use crate::domain::refusal::Refusal;
 use crate::domain::scanned::LaggingChains;
 use crate::domain::time::Time;
 use crate::domain::wallet::{Wallet, WalletNetwork};
-use crate::service::{Error, Service};
 use crate::store::chain_cursors::ChainCursor;
 use crate::store::wallets::{self, WalletRow};
 use crate::store::{Reader, chain_cursors, chains};

@@ -2,10 +2,9 @@
 //!
 //! Invariant: the response is stored in the transaction of its effect, so both exist or neither.
 
-use super::{Error, Service};
+use super::{Error, Service, Step};
 use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::time::{DAY_MS, Time};
-use crate::service::Step;
 use crate::store::Reader;
 pub use crate::store::idempotency::{CreateOutcome, IdempotencySlot};
 use crate::store::idempotency::{StoredResponse, get, put};

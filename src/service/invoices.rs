@@ -10,21 +10,17 @@ pub mod listing;
 
 pub(in crate::service) use create::{check_may_create, new_invoice};
 
-use super::audit_log;
 use super::cache::Generation;
 use super::idempotency::{CreateOutcome, IdempotencySlot, run_once};
 use super::lookups::owned_invoice;
-use super::page;
-use super::settle::{SettleCause, invoice_status_time};
-use super::{Error, Json, Scope, Service};
+use super::settle::{SettleCause, invoice_status_time, settle_invoice};
+use super::{Error, Json, Scope, Service, Step, audit_log, page};
 use crate::domain::asset::Mode;
 use crate::domain::invoice::Invoice;
 use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render;
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
-use crate::service::Step;
-use crate::service::settle::settle_invoice;
 use crate::store::{PageBounds, Reader, chains, invoices, payments};
 use serde_json::value::RawValue;
 use serde_json::{Map, json};

@@ -7,7 +7,8 @@
 pub mod editing;
 
 use super::invoices::{check_may_create, new_invoice};
-use super::{Error, Service};
+use super::settle::record_invoice_event;
+use super::{Error, Service, Step};
 use crate::domain::account::Account;
 use crate::domain::event::EventType;
 use crate::domain::invoice::draft::CreateInvoice;
@@ -16,10 +17,8 @@ use crate::domain::money::Cents;
 use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::time::{SECOND_MS, Time};
 use crate::domain::{id, render};
-use crate::service::Step;
-use crate::service::settle::record_invoice_event;
-use crate::store::payment_links::StoredPicture;
-use crate::store::{Reader, accounts, invoices, payment_links};
+use crate::store::payment_links::{self, StoredPicture};
+use crate::store::{Reader, accounts, invoices};
 use serde_json::value::RawValue;
 use std::sync::Arc;
 

@@ -7,7 +7,7 @@ mod receipts;
 pub(super) mod sales;
 mod summaries;
 
-use super::{Error, Member, Service};
+use super::{Error, Member, Service, Step};
 use crate::domain::asset::Mode;
 use crate::domain::id;
 use crate::domain::language::Language;
@@ -15,7 +15,6 @@ use crate::domain::mail::attempt::{MailOutcome, MailProgress, WAITING_MS_MAX};
 use crate::domain::mail::{MailKind, MailPreferences, MailText, SetMailPreferences};
 use crate::domain::render::mail::MailPreferencesView;
 use crate::domain::time::{DAY_MS, Time};
-use crate::service::Step;
 use crate::store::mail_messages::{self, NewMail};
 pub use crate::store::mail_messages::{DueMail, MailCounts};
 use crate::store::{FileKind, Reader, mail_preferences, receipts as receipts_table};

@@ -1,7 +1,7 @@
 //! Finds the objects of an account that a text names, besides invoices.
 
+use super::{Error, Json, Scope, Service};
 use crate::domain::render;
-use crate::service::{Error, Json, Scope, Service};
 use crate::store::matches;
 
 /// Maximum number of objects.

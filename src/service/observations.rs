@@ -7,8 +7,14 @@ mod recipient;
 #[cfg(test)]
 mod tests;
 
-use super::Error;
-use super::settle::SettleCause;
+use super::intake::deposit::{advance_deposit, freeze_value_in_block, insert_seen_deposit};
+use super::intake::payment::{advance_payment, move_payment_to_earlier_time, record_seen_payment};
+use super::settle::{SettleCause, settle_invoice};
+use super::transfers::destination::touch_destination;
+use super::transfers::outputs::{
+    change_output, insert_destination_output, record_output_of_transaction,
+};
+use super::{Error, Step};
 use crate::domain::id;
 use crate::domain::invoice::Invoice;
 use crate::domain::money::coin::Units;
@@ -18,22 +24,9 @@ use crate::domain::payment::PaymentState;
 use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::time::Time;
 use crate::domain::unmatched::UnmatchedReason;
-use crate::service::Step;
-use crate::service::intake::deposit::{
-    advance_deposit, freeze_value_in_block, insert_seen_deposit,
-};
-use crate::service::intake::payment::{
-    advance_payment, move_payment_to_earlier_time, record_seen_payment,
-};
-use crate::service::settle::settle_invoice;
-use crate::service::transfers::destination::touch_destination;
-use crate::service::transfers::outputs::{
-    change_output, insert_destination_output, record_output_of_transaction,
-};
-use crate::store::unmatched_payments::NewUnmatchedPayment;
+use crate::store::unmatched_payments::{self, NewUnmatchedPayment};
 use crate::store::{
     Reader, StoreError, invoices, observation_owners, observations, own_transfers, payments,
-    unmatched_payments,
 };
 use recipient::{OwnerIds, Recipient, find_recipient};
 use std::borrow::Cow;

@@ -4,8 +4,11 @@
 //!
 //! Invariant: the same code handles simulated payments and payments on a chain.
 
+use super::intake::payment::advance_payment;
 use super::lookups::owned_invoice;
-use super::{Error, Json, Scope, Service};
+use super::observations::record_observation;
+use super::quotes::select_quote_among;
+use super::{Error, Json, Scope, Service, Step};
 use crate::domain::asset::Asset;
 use crate::domain::invoice::Invoice;
 use crate::domain::invoice::draft::SimulatedAmount;
@@ -18,10 +21,6 @@ use crate::domain::rate::RateQuote;
 use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::time::Time;
 use crate::domain::{id, render};
-use crate::service::Step;
-use crate::service::intake::payment::advance_payment;
-use crate::service::observations::record_observation;
-use crate::service::quotes::select_quote_among;
 use crate::store::{accounts, payments, quotes};
 use std::sync::Arc;
 

@@ -5,7 +5,7 @@
 
 use super::idempotency::{CreateOutcome, IdempotencySlot, run_once};
 use super::transfers::request_transfer;
-use super::{Error, Scope, Service};
+use super::{Error, Scope, Service, Step};
 use crate::domain::account::Account;
 use crate::domain::asset::Mode;
 use crate::domain::money::{Cents, Currency};
@@ -14,7 +14,6 @@ use crate::domain::time::{DAY_MS, Time};
 use crate::domain::transfer::inputs::{CreatePayout, PayoutAmount};
 use crate::domain::transfer::{SendingProgress, Transfer, TransferKind, TransferStatus};
 use crate::domain::{id, render};
-use crate::service::Step;
 use crate::store::{Reader, Tx, accounts, balances, file, payout_addresses, transfers};
 use serde_json::{Map, Value};
 use std::sync::Arc;

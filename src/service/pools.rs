@@ -4,9 +4,8 @@
 //!
 //! Invariant: an address is handed out once, to one owner, in the transaction that stores its owner.
 
-use super::audit_log;
 use super::upcoming::skip_if_destination;
-use super::{Error, Json, Service};
+use super::{Error, Json, Service, Step, audit_log};
 use crate::domain::address;
 use crate::domain::asset::{Chain, Mode};
 use crate::domain::recipient::reason_not_to_send;
@@ -14,10 +13,9 @@ use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::pools::{PoolImportView, PoolView};
 use crate::domain::time::{MINUTE_MS, Time};
 use crate::domain::wallet::WalletAddress;
-use crate::service::Step;
-use crate::store::addresses::AddressOwner;
-use crate::store::wallets::{WalletIndex, WalletRow};
-use crate::store::{Reader, Tx, accounts, addresses, pool_addresses, wallets};
+use crate::store::addresses::{self, AddressOwner};
+use crate::store::wallets::{self, WalletIndex, WalletRow};
+use crate::store::{Reader, Tx, accounts, pool_addresses};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 

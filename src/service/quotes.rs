@@ -6,9 +6,10 @@
 
 use super::followed::lagging_chains;
 use super::lookups::owned_invoice;
+use super::pools::{claim_address, take_address};
 use super::rates::NoRate;
-use super::settle::{SettleCause, invoice_status_time};
-use super::{Error, Json, Scope, Service};
+use super::settle::{SettleCause, invoice_status_time, settle_invoice};
+use super::{Error, Json, Scope, Service, Step};
 use crate::domain::asset::{ASSETS, Asset, Mode};
 use crate::domain::invoice::Invoice;
 use crate::domain::money::coin::Units;
@@ -20,14 +21,9 @@ use crate::domain::render;
 use crate::domain::scanned::LaggingChains;
 use crate::domain::time::Time;
 use crate::domain::timeline::InvoiceChange;
-use crate::service::Step;
-use crate::service::pools::{claim_address, take_address};
-use crate::service::settle::settle_invoice;
-use crate::store::addresses::AddressOwner;
+use crate::store::addresses::{self, AddressOwner};
 use crate::store::wallets::WalletIndex;
-use crate::store::{
-    Reader, Tx, accounts, addresses, chains, coins_off, invoice_steps, payments, quotes,
-};
+use crate::store::{Reader, Tx, accounts, chains, coins_off, invoice_steps, payments, quotes};
 use std::sync::Arc;
 
 impl Service {

@@ -4,11 +4,9 @@
 //! rejected and cancelled refunds do not count.
 
 use super::idempotency::{CreateOutcome, IdempotencySlot, run_once};
-use super::lookups::find_invoice;
-use super::lookups::owned_invoice;
+use super::lookups::{find_invoice, owned_invoice};
 use super::transfers::request_transfer;
-use super::{Error, Scope, Service};
-use crate::domain::address;
+use super::{Error, Scope, Service, Step};
 use crate::domain::fields::Fields;
 use crate::domain::invoice::Invoice;
 use crate::domain::money::{Cents, Total};
@@ -18,8 +16,7 @@ use crate::domain::status::refundable_excess;
 use crate::domain::time::Time;
 use crate::domain::transfer::inputs::{RequestRefund, SandboxRefund};
 use crate::domain::transfer::{SendingProgress, Transfer, TransferKind, TransferStatus};
-use crate::domain::{id, render};
-use crate::service::Step;
+use crate::domain::{address, id, render};
 use crate::store::{Reader, accounts, payments, transfers};
 use serde_json::{Map, Value};
 use std::sync::Arc;

@@ -10,17 +10,15 @@
 //!                                    └──────────────unknown─→ processing, unknown: an operator decides
 //! ```
 
-use super::transfers::{StepActor, find, hold_of_transfer, write_audit_entry};
-use super::{Error, Service};
+use super::transfers::acts::enter_transaction;
+use super::transfers::destination::settle_destination_of;
+use super::transfers::{StepActor, apply_step, find, hold_of_transfer, write_audit_entry};
+use super::{Error, Service, Step};
 use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::time::{MINUTE_MS, Time};
 use crate::domain::transfer::request::{parse_txid, parse_txid_on};
 use crate::domain::transfer::step::{REASON_CHARS_MAX, TransferAction, TransferStep};
 use crate::domain::transfer::{SendingState, Transfer, TransferKind, TxidSource};
-use crate::service::Step;
-use crate::service::transfers::acts::enter_transaction;
-use crate::service::transfers::apply_step;
-use crate::service::transfers::destination::settle_destination_of;
 use crate::store::{Tx, transfers};
 use serde_json::json;
 use std::sync::Arc;

@@ -5,13 +5,11 @@
 //! Invariant: the start of a run is committed before the run. A run whose result was lost is repeated only if an
 //! operator orders it.
 
-use super::audit_log;
-use super::{Error, Service};
+use super::{Error, Service, Step, audit_log};
 use crate::domain::server::OrderedServer;
 use crate::domain::server::outcome::ProvisionerResult;
 use crate::domain::server::state::{ProvisionerTask, ServerStep};
 use crate::domain::time::Time;
-use crate::service::Step;
 use crate::store::{Tx, servers};
 use serde_json::{Value, json};
 use std::sync::Arc;

@@ -4,6 +4,9 @@
 
 mod first_steps;
 
+use super::accounts::account_balances;
+use super::followed::nodes::recent_node_changes;
+use super::{Error, Json, Scope, Service};
 use crate::domain::asset::Mode;
 use crate::domain::money::{Cents, Currency};
 use crate::domain::render::account::BalanceView;
@@ -16,11 +19,7 @@ use crate::domain::sales::SalesPeriod;
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::{DAY_MS, Time};
 use crate::domain::transfer::{TransferKind, TransferStatus};
-use crate::service::accounts::account_balances;
-use crate::service::followed::nodes::recent_node_changes;
-use crate::service::{Error, Json, Scope, Service};
-use crate::store::summary;
-use crate::store::{Reader, accounts, file, keys, sales_by_hour, transfers};
+use crate::store::{Reader, accounts, file, keys, sales_by_hour, summary, transfers};
 use serde_json::value::to_raw_value;
 
 /// Age up to which invoices count as recent, in milliseconds: 30 days.

@@ -7,7 +7,8 @@
 use super::audit::audit;
 use super::followed::{LiveChain, LiveMode};
 use super::mail::MailIdentity;
-use super::{Caches, Caller, Error, Faults, Service, init_file, sandbox};
+use super::pools::claim_address;
+use super::{Caches, Caller, Error, Faults, Service, Step, init_file, sandbox};
 use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::id;
 use crate::domain::money::Currency;
@@ -19,8 +20,6 @@ use crate::domain::render::LinkBuilder;
 use crate::domain::server::order::ServerLimits;
 use crate::domain::time::Time;
 use crate::domain::transfer::Transfer;
-use crate::service::Step;
-use crate::service::pools::claim_address;
 use crate::store::addresses::AddressOwner;
 use crate::store::paths::with_suffix;
 use crate::store::{

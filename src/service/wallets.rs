@@ -6,6 +6,7 @@
 pub mod addresses;
 pub mod own_addresses;
 
+use super::{Error, Json, audit_log, followed::check_wallet_network};
 use crate::domain::asset::Chain;
 use crate::domain::id;
 use crate::domain::refusal::Refusal;
@@ -14,8 +15,6 @@ use crate::domain::time::Time;
 use crate::domain::wallet::{
     self, AddWallet, INDEX_END, IndexGaps, Wallet, WalletIndexes, WalletNetwork,
 };
-use crate::service::audit_log;
-use crate::service::{Error, Json, followed::check_wallet_network};
 use crate::store::backup::GAP;
 use crate::store::file::restore_count;
 use crate::store::wallets::{self, NewWallet, WalletRow};

@@ -13,9 +13,8 @@ use super::StoreError;
 use super::connection::create_views;
 use super::integrity::FOREIGN_KEYS;
 use crate::domain::progress::{Progress, ProgressSink, to_count};
-use rusqlite::Connection;
-use rusqlite::ErrorCode;
 use rusqlite::config::DbConfig;
+use rusqlite::{Connection, ErrorCode};
 
 /// Migrations, oldest first. The first one creates the schema of version 1, and each further one makes the next
 /// version.

@@ -1,9 +1,8 @@
 //! The tables `receipts`, `receipt_accounts` and `receipt_languages`: accounts whose payers get receipts, the invoices
 //! that got one, and the languages of their payers.
 
-use super::Tx;
 use super::statement::{commands, values};
-use super::{Reader, StoreError};
+use super::{Reader, StoreError, Tx};
 use crate::domain::language::Language;
 use crate::domain::time::Time;
 

@@ -4,17 +4,15 @@
 //! Invariant: the file itself is not changed. Only this user can read the copy, which is removed after reading. If
 //! the process is killed, a later process removes the copy.
 
-use super::FileKind;
 use super::connection::{configure, create_views};
 use super::damage::{damage_error, explain_damage, is_damage};
 use super::foreign_log::require_own_log;
 use super::identity::{identify, refuse_unreleased_file, require_coffer_file};
-use super::left_behind;
 use super::lock::Lock;
 use super::migrate::{MIGRATIONS, Migrations};
 use super::paths::{create_private, require_existing, with_suffix};
 use super::private_copy::copy_bytes;
-use super::{Reader, StoreError, room};
+use super::{FileKind, Reader, StoreError, left_behind, room};
 use crate::domain::id;
 use crate::domain::progress::{Progress, ProgressSink, to_count};
 use crate::domain::time::Time;

@@ -3,8 +3,7 @@
 use super::statement::{commands, require_one, rows, values};
 use super::states::ValueKind;
 use super::{PageBounds, Reader, StoreError, Tx, chains};
-use crate::domain::asset::Chain;
-use crate::domain::asset::Mode;
+use crate::domain::asset::{Chain, Mode};
 use crate::domain::money::coin::{Rate, Units};
 use crate::domain::money::{Cents, Currency};
 use crate::domain::resource_change::ResourceKind;

@@ -1,8 +1,7 @@
 //! The table `unmatched_payments`: payments that match no invoice and no customer.
 
-use super::PageBounds;
 use super::statement::{commands, rows};
-use super::{Reader, StoreError, Tx};
+use super::{PageBounds, Reader, StoreError, Tx};
 use crate::domain::asset::Mode;
 use crate::domain::resource_change::ResourceKind;
 use crate::domain::time::Time;

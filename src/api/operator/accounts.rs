@@ -13,10 +13,8 @@ use crate::domain::fields::{Component, Fields, input};
 use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::account_settings::{self, AccountSettingsView, PayoutAddressView};
 use crate::domain::time::Time;
-use crate::service::Step;
-use crate::service::audit_log;
 use crate::service::payouts::COOLING_MS;
-use crate::service::{Error, Json, Member, accounts as rules};
+use crate::service::{Error, Json, Member, Step, accounts as rules, audit_log};
 use crate::store::{Reader, Tx, accounts, payout_addresses};
 use serde_json::{Value, json};
 

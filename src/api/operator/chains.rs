@@ -11,9 +11,8 @@ use crate::domain::fields::{Component, view};
 use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::chains::ChainView;
 use crate::domain::render::claims::ClaimView;
-use crate::service::Step;
 use crate::service::chains::claims;
-use crate::service::{Error, Member};
+use crate::service::{Error, Member, Step};
 use crate::store;
 
 /// Default of the parameter `limit`.

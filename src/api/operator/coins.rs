@@ -8,9 +8,7 @@ use crate::domain::fields::{Component, input};
 use crate::domain::refusal::Refusal;
 use crate::domain::render::settings::CoinView;
 use crate::domain::time::Time;
-use crate::service::Step;
-use crate::service::audit_log;
-use crate::service::{Error, Member};
+use crate::service::{Error, Member, Step, audit_log};
 use crate::store::coins_off;
 use serde_json::json;
 

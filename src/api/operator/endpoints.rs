@@ -17,9 +17,8 @@ use crate::domain::refusal::Refusal;
 use crate::domain::render::endpoints::{
     CreatedEndpointView, EVENT_TYPES, EndpointView, SigningSecretView,
 };
-use crate::service::Step;
 use crate::service::endpoints::{self, find};
-use crate::service::{Error, Member, Service};
+use crate::service::{Error, Member, Service, Step};
 use crate::store;
 use serde_json::{Map, Value};
 

@@ -6,9 +6,7 @@ use crate::api::operation::{
 use crate::api::tag::Tag;
 use crate::domain::render::endpoints::SigningSecretView;
 use crate::domain::time::Time;
-use crate::service::Step;
-use crate::service::audit_log;
-use crate::service::{Error, Member, SECRET_OVERLAP_MS, new_secret};
+use crate::service::{Error, Member, SECRET_OVERLAP_MS, Step, audit_log, new_secret};
 use crate::store::{Tx, accounts};
 use serde_json::json;
 

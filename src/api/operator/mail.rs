@@ -5,8 +5,7 @@ use crate::api::operation::{Answer, Body, Context, Job, Operation, OperationFn, 
 use crate::api::tag::Tag;
 use crate::domain::mail::{SetMailPreferences, SetReceipts};
 use crate::domain::render::mail::{MailPreferencesView, ReceiptsView};
-use crate::service::Step;
-use crate::service::{Error, Member};
+use crate::service::{Error, Member, Step};
 use std::sync::Arc;
 
 pub const OPERATIONS: [&Operation; 4] = [&GET, &SET, &GET_RECEIPTS, &SET_RECEIPTS];

@@ -11,9 +11,8 @@ use crate::domain::link::{ChangePaymentLink, CreatePaymentLink, PaymentLink};
 use crate::domain::picture::{PICTURE_BYTES_MAX, Picture, PictureFormat};
 use crate::domain::refusal::RefusalCode;
 use crate::domain::render::{InvoiceView, PaymentLinkView};
-use crate::service::links::editing::owned_link;
 use crate::service::links::editing::{
-    change_link, create_link, remove_link_picture, set_link_picture,
+    change_link, create_link, owned_link, remove_link_picture, set_link_picture,
 };
 use crate::service::{Error, Member};
 

@@ -9,9 +9,7 @@ use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::server::outcome::DecideServer;
 use crate::domain::server::state::{OperatorStep, ServerStatus, ServerStep};
 use crate::domain::server::{OperatedServerView, OrderedServer, render_for_operator};
-use crate::service::Step;
-use crate::service::audit_log;
-use crate::service::{Error, Json, Member};
+use crate::service::{Error, Json, Member, Step, audit_log};
 use crate::store::{Reader, accounts, servers};
 use serde_json::json;
 

@@ -11,10 +11,8 @@ use crate::domain::fields::{Schema, input, schema};
 use crate::domain::money::coin::Units;
 use crate::domain::refusal::Refusal;
 use crate::domain::render::settings::{NetworkFeeView, ServiceSettingsView};
-use crate::service::Step;
 use crate::service::approval::fixed_fee;
-use crate::service::audit_log;
-use crate::service::{Error, Member};
+use crate::service::{Error, Member, Step, audit_log};
 use crate::store::{Reader, Tx, confirmation_tiers, file, network_fees};
 use serde_json::{Map, Value};
 

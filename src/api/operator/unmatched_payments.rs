@@ -9,11 +9,11 @@ use crate::domain::fields::{Component, Schema};
 use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::unmatched::{AssignmentView, UnmatchedPaymentView};
 use crate::domain::unmatched::{AssignUnmatchedPayment, ResolveUnmatchedPayment};
-use crate::service::intake::assign::Assignee;
-use crate::service::intake::assign::assign_unmatched_payment;
+use crate::service::intake::assign::{Assignee, assign_unmatched_payment};
 use crate::service::intake::undo::undo_outcome;
-use crate::service::intake::unmatched::resolve_unmatched_payment;
-use crate::service::intake::unmatched::{UnmatchedFilter, UnmatchedQuery};
+use crate::service::intake::unmatched::{
+    UnmatchedFilter, UnmatchedQuery, resolve_unmatched_payment,
+};
 use crate::service::{Error, Member};
 
 /// Default of the parameter `limit`.

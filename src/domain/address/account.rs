@@ -2,8 +2,10 @@
 //!
 //! Invariant: an account has one canonical address and one byte value, so the bytes are enough to search a chain.
 
-use super::{Chain, Encoding, Network, TRON_VERSION, lower_hex, parse, read_base58check};
-use super::{write_base58check, write_evm};
+use super::{
+    Chain, Encoding, Network, TRON_VERSION, lower_hex, parse, read_base58check, write_base58check,
+    write_evm,
+};
 
 /// Returns the twenty bytes of an account's address.
 ///

@@ -3,9 +3,8 @@
 //! Invariant: every accepted body is within the documented limits.
 
 use crate::domain::fields::rule::{choice, integer};
-use crate::domain::fields::schema_from_keywords;
 use crate::domain::fields::text_rule::{email, site_or_app_url, text, url};
-use crate::domain::fields::{Fields, Keywords, Rule, input};
+use crate::domain::fields::{Fields, Keywords, Rule, input, schema_from_keywords};
 use crate::domain::money::{AmountError, Cents, Currency};
 use crate::domain::refusal::Refusal;
 use crate::domain::text_enum::text_enum;

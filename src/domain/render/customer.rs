@@ -4,8 +4,7 @@
 
 use super::Rendered;
 use crate::domain::asset::{Asset, AssetKind, Chain};
-use crate::domain::chain::ChainFamily;
-use crate::domain::chain::Depth;
+use crate::domain::chain::{ChainFamily, Depth};
 use crate::domain::confirmations::OnChain;
 use crate::domain::deposit::{Deposit, DepositStatus};
 use crate::domain::fields::{Schema, schema, view};

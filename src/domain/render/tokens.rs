@@ -1,7 +1,6 @@
 //! JSON of the tokens of the reseller interface.
 
-use crate::domain::fields::view;
-use crate::domain::fields::{Schema, schema};
+use crate::domain::fields::{Schema, schema, view};
 use crate::domain::time::Time;
 
 view! {

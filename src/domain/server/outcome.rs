@@ -4,8 +4,7 @@
 
 use super::state::{OperatorStep, ProvisionerTask};
 use crate::domain::fields::rule::choice;
-use crate::domain::fields::text_rule;
-use crate::domain::fields::{Fields, Keywords, Rule, input};
+use crate::domain::fields::{Fields, Keywords, Rule, input, text_rule};
 use crate::domain::refusal::Refusal;
 use serde_json::{Map, Value};
 

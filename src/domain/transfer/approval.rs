@@ -3,8 +3,7 @@
 //! Invariant: for real money, a person must explicitly accept a rate far from the market, or a large fee.
 
 use super::basis::{RateBasis, ReceivedCoins};
-use super::sender::Sender;
-use super::sender::SentBy;
+use super::sender::{Sender, SentBy};
 use super::terms::TransferTerms;
 use super::{Transfer, TransferKind};
 use crate::domain::asset::Asset;

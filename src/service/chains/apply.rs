@@ -17,7 +17,6 @@ use crate::domain::observation::{Block, OUTPUTS_MAX};
 use crate::domain::observation_owner::ObservationChange;
 use crate::domain::payment::PaymentState;
 use crate::domain::time::Time;
-use crate::service::Step;
 use crate::service::chains::apply::items::{apply_observation_batch, change_observation_by_key};
 use crate::service::chains::claims::end_claim;
 use crate::service::chains::read_back::record_read_back_height;
@@ -27,7 +26,7 @@ use crate::service::transfers::watch::{
     freeze_final_transfers, record_conflicting_spend, record_node_report,
     remove_transaction_from_block, unconfirm_transfers_above,
 };
-use crate::service::{Error, Service};
+use crate::service::{Error, Service, Step};
 use crate::store::chain_cursors::{self, ChainCursor};
 use crate::store::{chain_blocks, chains, observations, observations_on_chain, rescans, set_aside};
 pub use items::BatchLimit;

@@ -5,9 +5,7 @@
 
 use crate::domain::observation::Observation;
 use crate::domain::wallet::{stopped_wallet_problem, stopped_wallet_remedy};
-use crate::service::Error;
-use crate::service::Step;
-use crate::service::audit_log;
+use crate::service::{Error, Step, audit_log};
 use crate::store::wallets;
 use serde_json::json;
 

@@ -8,8 +8,7 @@ use crate::domain::asset::{Asset, Chain};
 use crate::domain::following::{BalanceBatch, BalanceCheck};
 use crate::domain::money::coin::Units;
 use crate::domain::time::{MINUTE_MS, Time};
-use crate::service::Error;
-use crate::service::Step;
+use crate::service::{Error, Step};
 use crate::store::unexplained::{self, UnexplainedBalance};
 use crate::store::{Reader, observations_on_chain};
 

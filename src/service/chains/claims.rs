@@ -3,12 +3,10 @@
 //! Invariant: a claim books nothing. A payment that the node verifies is recorded by `observations`, like any observation,
 //! and only once.
 
-use crate::domain::address;
 use crate::domain::asset::{ASSETS, Asset, AssetKind, Chain, Mode};
 use crate::domain::claim::{Claim, ClaimOutcome, ClaimPayment, OPEN_MAX};
 use crate::domain::fields::Fields;
 use crate::domain::following::{ChainPosition, ClaimCheck};
-use crate::domain::id;
 use crate::domain::money::coin::Units;
 use crate::domain::observation::{
     CLAIMS_FROM, CONTRACTS_FROM, Observation, REPLACED_FROM, StoredObservation,
@@ -16,11 +14,9 @@ use crate::domain::observation::{
 use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::claims::ClaimView;
 use crate::domain::time::Time;
-use crate::domain::wallet;
-use crate::service::Step;
-use crate::service::audit_log;
+use crate::domain::{address, id, wallet};
 use crate::service::observations::record_observation;
-use crate::service::{Error, Service};
+use crate::service::{Error, Service, Step, audit_log};
 use crate::store::{Reader, Tx, addresses, claims, observations, pool_addresses, unexplained};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;

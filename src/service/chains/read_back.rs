@@ -6,10 +6,9 @@
 
 use crate::domain::asset::Chain;
 use crate::domain::time::{DAY_MS, Time};
-use crate::service::Step;
 use crate::service::followed::rescans::order_rescan_unless_covered;
 use crate::service::transfers::watch::record_watch_height;
-use crate::service::{Error, transfers};
+use crate::service::{Error, Step, transfers};
 use crate::store::Reader;
 
 /// Longest time to read back, in milliseconds.

@@ -16,13 +16,12 @@ use crate::domain::money::Currency;
 use crate::domain::money::coin::Units;
 use crate::domain::observation::{Block, Observation};
 use crate::domain::payment::PaymentState;
-use crate::service::Service;
-use crate::service::Step;
 use crate::service::chains::apply::{BatchLimit, BatchStart};
 use crate::service::observations::record_observation;
 use crate::service::tests::{
     NOW, TempFile, block_on, live_caller, live_service, seeded_service, write,
 };
+use crate::service::{Service, Step};
 use crate::store::chain_cursors::{self, ChainCursor};
 use crate::store::{confirmation_tiers, invoices, payments, quotes};
 use serde_json::{Value, json};

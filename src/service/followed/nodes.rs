@@ -8,9 +8,8 @@ use crate::domain::render::chain_nodes::{
     ChainNodeView, NodeChangeView, NodeSource, TriedNodeView,
 };
 use crate::domain::time::{DAY_MS, Time};
-use crate::service::Step;
 use crate::service::audit_log::record;
-use crate::service::{Error, Json, Service};
+use crate::service::{Error, Json, Service, Step};
 use crate::store::chain_nodes::{self, ChainNodeRow};
 use crate::store::{Reader, Tx, chain_cursors};
 use serde_json::json;

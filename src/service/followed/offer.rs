@@ -1,7 +1,6 @@
 //! Coins on offer in live mode, and the reasons why other coins are not on offer.
 
-use super::lagging_chains;
-use super::{LiveChain, LiveMode};
+use super::{LiveChain, LiveMode, lagging_chains};
 use crate::domain::asset::{ASSETS, Asset, Chain, Mode};
 use crate::domain::chain::CHAINS;
 use crate::domain::money::Currency;

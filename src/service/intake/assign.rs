@@ -13,14 +13,11 @@ use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::unmatched::assignment;
 use crate::domain::time::Time;
 use crate::domain::unmatched::{UnmatchedPayment, UnmatchedResolution};
-use crate::service::Step;
-use crate::service::audit_log;
 use crate::service::intake::deposit::{book_deposit, insert_seen_deposit};
 use crate::service::intake::payment::{book_payment, record_payment};
 use crate::service::quotes::quote_unrequested_coin;
-use crate::service::settle::SettleCause;
-use crate::service::settle::settle_invoice;
-use crate::service::{Error, Json};
+use crate::service::settle::{SettleCause, settle_invoice};
+use crate::service::{Error, Json, Step, audit_log};
 use crate::store::{Tx, accounts, customers, invoices, observations, payments, unmatched_payments};
 use serde_json::json;
 

@@ -15,11 +15,10 @@ use crate::domain::payment::PaymentState;
 use crate::domain::time::Time;
 use crate::domain::unmatched::UnmatchedReason;
 use crate::domain::{id, render};
-use crate::service::Error;
-use crate::service::Step;
 use crate::service::events::{EventSubject, record_event};
 use crate::service::mail::sales::mail_about_deposit;
 use crate::service::rates::NoRate;
+use crate::service::{Error, Step};
 use crate::store::booking::{Booking, BookingSource};
 use crate::store::{Tx, accounts, deposits, observations};
 

@@ -8,11 +8,8 @@ use crate::domain::audited_action::AuditedAction;
 use crate::domain::observation_owner::ObservationOwner;
 use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::unmatched::{UnmatchedPayment, UnmatchedResolution};
-use crate::service::Step;
-use crate::service::audit_log;
-use crate::service::settle::SettleCause;
-use crate::service::settle::settle_invoice;
-use crate::service::{Error, Json};
+use crate::service::settle::{SettleCause, settle_invoice};
+use crate::service::{Error, Json, Step, audit_log};
 use crate::store::{deposits, invoices, observation_owners, payments, quotes, unmatched_payments};
 use serde_json::{Value, json};
 

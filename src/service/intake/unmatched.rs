@@ -14,10 +14,8 @@ use crate::domain::time::Time;
 use crate::domain::unmatched::{
     ResolveUnmatchedPayment, UnmatchedPayment, UnmatchedReason, UnmatchedResolution,
 };
-use crate::service::Step;
-use crate::service::audit_log;
 use crate::service::page::{self, Page};
-use crate::service::{Error, Json, Service};
+use crate::service::{Error, Json, Service, Step, audit_log};
 use crate::store::addresses::{AddressOwner, find_owner};
 use crate::store::{
     PageBounds, Reader, accounts, customers, deposits, invoices, payments, unmatched_payments,

@@ -14,16 +14,12 @@ use crate::domain::status::InvoiceStatus;
 use crate::domain::time::{SECOND_MS, Time};
 use crate::domain::timeline::InvoiceChange;
 use crate::domain::{id, render};
-use crate::service::Step;
 use crate::service::idempotency::{CreateOutcome, IdempotencySlot, run_once};
 use crate::service::quotes::first_quote_of_new_invoice;
-use crate::service::settle::compute_invoice;
-use crate::service::settle::record_invoice_event;
-use crate::service::{Error, Json, Scope, Service, audit_log};
-use crate::store::addresses::AddressOwner;
-use crate::store::{
-    Reader, Tx, accounts, addresses, chains, file, invoice_steps, invoices, quotes,
-};
+use crate::service::settle::{compute_invoice, record_invoice_event};
+use crate::service::{Error, Json, Scope, Service, Step, audit_log};
+use crate::store::addresses::{self, AddressOwner};
+use crate::store::{Reader, Tx, accounts, chains, file, invoice_steps, invoices, quotes};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;

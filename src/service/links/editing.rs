@@ -7,11 +7,9 @@ use crate::domain::picture::Picture;
 use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::time::Time;
 use crate::domain::{id, render};
-use crate::service::Step;
-use crate::service::audit_log;
 use crate::service::links::{find, link_not_found};
 use crate::service::page::{self, Page, none_if_not_found};
-use crate::service::{Error, Json, Scope, Service};
+use crate::service::{Error, Json, Scope, Service, Step, audit_log};
 use crate::store::{PageBounds, Reader, Tx, accounts, invoices, payment_links};
 use serde_json::{Value, json};
 

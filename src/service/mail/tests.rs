@@ -3,13 +3,10 @@
 use super::{MailKind, MailOutcome, MailPreferences};
 use crate::domain::mail::SalesMail;
 use crate::domain::time::{DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, Time};
-use crate::service::Step;
-use crate::service::accounts;
 use crate::service::mail::queue_for_team;
 use crate::service::mail::receipts::queue_receipt;
-use crate::service::sandbox;
 use crate::service::tests::{NOW, audit_findings, block_on, seeded_service, write};
-use crate::service::{Error, Service};
+use crate::service::{Error, Service, Step, accounts, sandbox};
 use crate::store::mail_messages::DueMail;
 use crate::store::{invoices, mail_preferences, receipts, users};
 use serde_json::{Value, json};

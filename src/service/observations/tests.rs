@@ -16,16 +16,14 @@ use crate::domain::rate::{FRESH_MS_MAX, RateQuote};
 use crate::domain::refusal::RefusalCode;
 use crate::domain::time::{HOUR_MS, MINUTE_MS, Time};
 use crate::domain::unmatched::UnmatchedReason;
-use crate::service::Step;
-use crate::service::intake::assign::Assignee;
-use crate::service::intake::assign::assign_unmatched_payment;
+use crate::service::intake::assign::{Assignee, assign_unmatched_payment};
 use crate::service::observations::{change_owned_observation, record_observation};
 use crate::service::pools::claim_address;
 use crate::service::tests::{
     NOW, STALE, bitcoin, block_on, create_live_invoice, fixed_rate, live_caller, live_service,
     seeded_service, unwrap_refusal, write,
 };
-use crate::service::{Faults, Service};
+use crate::service::{Faults, Service, Step};
 use crate::store::addresses::AddressOwner;
 use crate::store::{accounts, customers, invoices, observations, quotes};
 use serde_json::Value;

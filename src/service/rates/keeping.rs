@@ -6,8 +6,7 @@
 use crate::domain::money::Currency;
 use crate::domain::rate::{CoinFigure, FigureSource, RateSource, agreed_rate};
 use crate::domain::time::Time;
-use crate::service::Step;
-use crate::service::{Error, Service};
+use crate::service::{Error, Service, Step};
 use crate::store::{keys, rate_figures, rate_sources, rates_known};
 use std::sync::Arc;
 

@@ -10,13 +10,12 @@ use crate::domain::money::{Bps, Currency};
 use crate::domain::rate::FRESH_MS_MAX;
 use crate::domain::refusal::RefusalCode;
 use crate::domain::time::Time;
-use crate::service::Step;
 use crate::service::quotes::quote_unrequested_coin;
 use crate::service::tests::{
     NOW, STALE, bitcoin, block_on, create_live_invoice, fixed_rate, live_caller, live_service,
     seeded_service, unwrap_refusal, write,
 };
-use crate::service::{Faults, Service};
+use crate::service::{Faults, Service, Step};
 use crate::store::{Reader, invoices};
 use std::sync::Arc;
 

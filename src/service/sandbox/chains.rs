@@ -1,9 +1,8 @@
 //! Makes simulated chains lag behind the clock.
 
 use crate::domain::asset::Chain;
-use crate::service::Error;
-use crate::service::Step;
 use crate::service::invoices::expire_batch;
+use crate::service::{Error, Step};
 use crate::store::chains;
 
 /// Sets or clears the lag of a live chain. When the lag ends, updates the status of the invoices that waited for

@@ -22,11 +22,10 @@ use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::sandbox::SandboxTransaction;
 use crate::domain::time::Time;
 use crate::domain::unmatched::UnmatchedResolution;
-use crate::service::Step;
 use crate::service::observations::{change_observation, record_observation};
 use crate::service::sandbox::payments::depth::{remove_payment_from_block, set_confirmations};
 use crate::service::sandbox::target::payment_target;
-use crate::service::{Error, Json, Service};
+use crate::service::{Error, Json, Service, Step};
 use crate::store::{
     Reader, Tx, deposits, observations, own_transfers, payments, unmatched_payments,
 };

@@ -13,11 +13,9 @@ use crate::domain::money::coin::Units;
 use crate::domain::payment::inputs::SandboxOutput;
 use crate::domain::quote::{Quote, coin_unavailable};
 use crate::domain::refusal::Refusal;
-use crate::service::Error;
-use crate::service::Step;
 use crate::service::lookups::find_invoice;
-use crate::service::payments::amount_still_due;
-use crate::service::payments::quote_to_pay;
+use crate::service::payments::{amount_still_due, quote_to_pay};
+use crate::service::{Error, Step};
 use crate::store::addresses::{AddressOwner, find_owner};
 use crate::store::{Reader, customers, invoices, payments, quotes};
 

@@ -9,9 +9,8 @@ use crate::domain::transfer::destination::checks::{EntryProblem, entry_problem};
 use crate::domain::transfer::request::TransferStepRequest;
 use crate::domain::transfer::step::TransferAction;
 use crate::domain::transfer::{Transfer, TransferStatus, TxidSource, invalid_step};
-use crate::service::Error;
-use crate::service::Step;
 use crate::service::transfers::destination::settle_destination_of;
+use crate::service::{Error, Step};
 use crate::store::{transfer_acts, transfer_proposals, transfers};
 use serde_json::json;
 

@@ -17,13 +17,12 @@ use crate::domain::transfer::step::{Settlement, TransferAction, TransferStep};
 use crate::domain::transfer::{
     SendingState, SettledBy, Transfer, TransferStatus, TxidSource, invalid_step,
 };
-use crate::service::Step;
 use crate::service::approval::{approval_step, sender_after_release};
 use crate::service::transfers::acts::{detach_transaction, dismiss_proposal, enter_transaction};
 use crate::service::transfers::apply_step;
 use crate::service::transfers::reviews::end_review;
 use crate::service::transfers::simulated::simulate_transaction;
-use crate::service::{Error, Service};
+use crate::service::{Error, Service, Step};
 use crate::store::{Reader, transfer_acts, transfer_reviews};
 
 impl Service {

@@ -11,9 +11,8 @@ use super::save::save_outcome;
 use crate::domain::time::Time;
 use crate::domain::transfer::step::{Settlement, TransferStep};
 use crate::domain::transfer::{SettledBy, Transfer, TransferStatus};
-use crate::service::Step;
 use crate::service::transfers::book_step;
-use crate::service::{Error, Service};
+use crate::service::{Error, Service, Step};
 use crate::store::{Touched, destinations, transfers};
 use std::sync::Arc;
 

@@ -14,11 +14,10 @@ use crate::domain::transfer::request::TransferStepRequest;
 use crate::domain::transfer::sender::SenderConditions;
 use crate::domain::transfer::step::TransferAction;
 use crate::domain::transfer::{Transfer, TransferKind, TransferStatus};
-use crate::service::Step;
 use crate::service::page::{self, Page, none_if_not_found};
 use crate::service::transfers::by_hand::apply_step_by_hand;
 use crate::service::transfers::{StepActor, find, hold_of_transfer, owned_transfer};
-use crate::service::{Error, Json, Member, Scope, Service};
+use crate::service::{Error, Json, Member, Scope, Service, Step};
 use crate::store::{PageBounds, Reader, transfers};
 use std::sync::Arc;
 

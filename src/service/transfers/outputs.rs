@@ -8,9 +8,8 @@ use crate::domain::payment::PaymentState;
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
 use crate::domain::transfer::Transfer;
-use crate::service::Error;
-use crate::service::Step;
 use crate::service::transfers::destination::touch_destination;
+use crate::service::{Error, Step};
 use crate::store::destinations::{self, Destination};
 use crate::store::{Reader, StoreError, observation_owners, observations, sent_transactions};
 

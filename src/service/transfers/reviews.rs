@@ -13,9 +13,8 @@ use crate::domain::transfer::on_chain::{OnChainState, ReviewDecision, ReviewKind
 use crate::domain::transfer::outgoing::{TransferSituation, TransferVerdict, assess_transfer};
 use crate::domain::transfer::request::TransferStepRequest;
 use crate::domain::transfer::step::TransferAction;
-use crate::service::Step;
 use crate::service::transfers::destination::settle_destination_of;
-use crate::service::{Error, Service};
+use crate::service::{Error, Service, Step};
 use crate::store::{Reader, chains, destinations, ledger, transfer_reviews, transfers};
 use serde_json::json;
 

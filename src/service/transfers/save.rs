@@ -13,12 +13,9 @@ use crate::domain::transfer::destination::{
 };
 use crate::domain::transfer::on_chain::{ReviewDecision, ReviewKind, TransferReview};
 use crate::domain::transfer::{Transfer, TransferStatus};
-use crate::service::Error;
-use crate::service::Step;
-use crate::store::transfer_proposals::PROPOSALS_MAX;
-use crate::store::{
-    Tx, destinations, sent_transactions, transfer_proposals, transfer_reviews, transfers,
-};
+use crate::service::{Error, Step};
+use crate::store::transfer_proposals::{self, PROPOSALS_MAX};
+use crate::store::{Tx, destinations, sent_transactions, transfer_reviews, transfers};
 use serde_json::json;
 use std::collections::BTreeSet;
 

@@ -11,12 +11,11 @@ use crate::domain::transfer::on_chain::AttachedState;
 use crate::domain::transfer::request::TransferStepRequest;
 use crate::domain::transfer::step::{SimulatedChainState, TransferAction, TransferStep};
 use crate::domain::transfer::{Transfer, TransferStatus, TxidSource, invalid_step};
-use crate::service::Error;
-use crate::service::Step;
 use crate::service::transfers::acts::enter_transaction;
 use crate::service::transfers::apply_step;
 use crate::service::transfers::destination::touch_destination;
 use crate::service::transfers::outputs::{change_simulated_output, record_simulated_output};
+use crate::service::{Error, Step};
 use crate::store::{Tx, observations, sent_transactions, transfers};
 
 /// Simulates a state of a transfer's transaction. An approved transfer changes to `processing` first.

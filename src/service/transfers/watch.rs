@@ -11,10 +11,9 @@ use crate::domain::observation::Observation;
 use crate::domain::time::Time;
 use crate::domain::transfer::Transfer;
 use crate::domain::transfer::on_chain::{AttachedState, AttachedTransaction};
-use crate::service::Step;
 use crate::service::followed::rescans::order_rescan_unless_covered;
 use crate::service::transfers::destination::touch_destination;
-use crate::service::{Error, Service};
+use crate::service::{Error, Service, Step};
 use crate::store::{
     Reader, StoreError, Tx, chain_cursors, destinations, sent_transactions, transfer_proposals,
     transfers,

@@ -7,16 +7,13 @@
 
 use super::codes::use_up_code;
 use super::passwords::Hasher;
-use crate::domain::apikey;
 use crate::domain::asset::Mode;
-use crate::domain::id;
 use crate::domain::refusal::{Refusal, RefusalCode};
-use crate::domain::second_factor;
 use crate::domain::signature::hex;
 use crate::domain::time::{MINUTE_MS, Time};
 use crate::domain::user::{PASSWORD_MS_MAX, Role, SESSION_MS, User};
-use crate::service::Step;
-use crate::service::{Error, QuotaOwner, Scope, Service, random_bytes};
+use crate::domain::{apikey, id, second_factor};
+use crate::service::{Error, QuotaOwner, Scope, Service, Step, random_bytes};
 use crate::store::{Reader, Tx, accounts, known_clients, sessions, users};
 use std::sync::Arc;
 

@@ -9,9 +9,8 @@ use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::second_factor::{EnteredCode, RECOVERY_CODES, TotpSecret, recovery_code};
 use crate::domain::time::Time;
 use crate::domain::user::User;
-use crate::service::Step;
 use crate::service::audit_log::record_user_change;
-use crate::service::{Error, Service, random_bytes};
+use crate::service::{Error, Service, Step, random_bytes};
 use crate::store::{Reader, Tx, recovery_codes, sessions, used_steps, users};
 use std::sync::Arc;
 

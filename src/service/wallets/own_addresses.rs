@@ -6,10 +6,8 @@ use crate::domain::refusal::Refusal;
 use crate::domain::render::wallets::OwnAddressView;
 use crate::domain::time::Time;
 use crate::domain::wallet::AddOwnAddress;
-use crate::service::audit_log;
-use crate::service::{Error, Json};
-use crate::store::Tx;
-use crate::store::own_transfers;
+use crate::service::{Error, Json, audit_log};
+use crate::store::{Tx, own_transfers};
 use serde_json::json;
 use serde_json::value::to_raw_value;
 

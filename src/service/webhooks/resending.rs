@@ -17,12 +17,10 @@ use crate::domain::render::deliveries::{
 use crate::domain::resource_change::ResourceKind;
 use crate::domain::retry::DELIVERY_ATTEMPTS_MAX;
 use crate::domain::time::Time;
-use crate::service::Step;
-use crate::service::audit_log;
 use crate::service::events::delivery_receiver;
 use crate::service::page::{self, Page};
 use crate::service::webhooks::{DeliveryAttempt, request_body, request_headers};
-use crate::service::{Error, Json, Scope, Service};
+use crate::service::{Error, Json, Scope, Service, Step, audit_log};
 use crate::store::delivery_pages::{
     self, Delivery, DeliveryPosition, ResendQuery, ResendableDelivery,
 };

@@ -4,8 +4,7 @@ use crate::operator::wallets::{EVM_XPUB, parse_output, run_wallet_command};
 use crate::support::anvil::Node;
 use crate::support::exchanges::{Exchanges, SourceReply};
 use crate::support::installation::{Installation, RunningServer};
-use crate::support::polling;
-use crate::support::{agent, send};
+use crate::support::{agent, polling, send};
 use serde_json::{Value, json};
 use std::path::Path;
 

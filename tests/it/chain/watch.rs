@@ -1,9 +1,8 @@
 //! Watched addresses and outputs for the tests of clients.
 
-use coffer::chain::NodeError;
 use coffer::chain::rpc::{Endpoint, Limits, Rpc};
 use coffer::chain::utxo::Utxo;
-use coffer::chain::{BlockRead, ReceivedOutput, WatchTargets};
+use coffer::chain::{BlockRead, NodeError, ReceivedOutput, WatchTargets};
 use coffer::domain::address;
 use coffer::domain::chain::Chain;
 use coffer::domain::following::PolledAddress;

@@ -1,9 +1,8 @@
 //! A copy that was put over a file while the log of that file is still beside it.
 
-use crate::support::polling;
 use crate::support::process::{Process, start_sandbox};
 use crate::support::scratch::{Scratch, path_text};
-use crate::support::{TEST, agent, send};
+use crate::support::{TEST, agent, polling, send};
 use rusqlite::Connection;
 use serde_json::json;
 use std::path::{Path, PathBuf};

@@ -3,11 +3,10 @@
 use super::failing_disk::count_refusal_lines;
 use super::keeping::{run_coffer, run_failing};
 use crate::support::installation::{EMAIL, Installation};
-use crate::support::polling;
 use crate::support::process::{Process, start_sandbox};
 use crate::support::scratch::{Scratch, path_text};
 use crate::support::smtpd::Smtpd;
-use crate::support::{Response, TEST, agent, send};
+use crate::support::{Response, TEST, agent, polling, send};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::fs::File;

@@ -3,10 +3,9 @@
 //! A preloaded library (`support/disk.c`) makes system calls fail while a file with the name of the failure exists.
 
 use crate::file::audit::findings;
-use crate::support::polling;
 use crate::support::process::Process;
 use crate::support::scratch::Scratch;
-use crate::support::{Response, TEST, agent, send};
+use crate::support::{Response, TEST, agent, polling, send};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,9 +1,8 @@
 //! Data that must not grow without limit: stored responses, the WAL, lists, and selections of a customer.
 
 use crate::file::audit::findings;
-use crate::support::polling;
 use crate::support::receiver::{Receiver, Reply};
-use crate::support::{Shop, TEST};
+use crate::support::{Shop, TEST, polling};
 use coffer::Config;
 use rusqlite::Connection;
 use serde_json::{Value, json};

@@ -1,9 +1,8 @@
 //! A file that is mounted without its folder, and a file on a file system that another program serves.
 
-use crate::support::polling;
 use crate::support::process::Process;
 use crate::support::scratch::{Scratch, path_text};
-use crate::support::{TEST, agent, send, tools};
+use crate::support::{TEST, agent, polling, send, tools};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -3,11 +3,10 @@
 use super::{code_blocks, guide_path};
 use crate::operator::wallets::EVM_XPUB;
 use crate::support::anvil::Node;
-use crate::support::polling;
 use crate::support::process::Process;
 use crate::support::receiver::Receiver;
 use crate::support::scratch::{Scratch, path_text};
-use crate::support::tools;
+use crate::support::{polling, tools};
 use rusqlite::Connection;
 use serde_json::Value;
 use std::path::Path;

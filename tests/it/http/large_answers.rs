@@ -1,8 +1,7 @@
 //! Large responses that clients do not read: an account may have only a limited number of them, over all its
 //! connections.
 
-use crate::support::polling;
-use crate::support::{Shop, TEST};
+use crate::support::{Shop, TEST, polling};
 use serde_json::json;
 use std::io::{Read, Write};
 use std::net::TcpStream;

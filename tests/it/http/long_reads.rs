@@ -2,8 +2,7 @@
 //! at once.
 
 use crate::support::operator_interface::OperatorInterface;
-use crate::support::polling;
-use crate::support::{Response, TEST, agent, send};
+use crate::support::{Response, TEST, agent, polling, send};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io::{Read, Write};

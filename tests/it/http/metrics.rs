@@ -1,9 +1,8 @@
 //! The address and the access rules of `/metrics`.
 
-use crate::support::polling;
 use crate::support::process::Process;
 use crate::support::scratch::Scratch;
-use crate::support::{Response, Shop, TEST, agent, send};
+use crate::support::{Response, Shop, TEST, agent, polling, send};
 use coffer::Config;
 use std::net::SocketAddr;
 use std::process::{Command, Output, Stdio};

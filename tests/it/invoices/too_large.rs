@@ -1,10 +1,9 @@
 //! Amounts above the limits are rejected before anything is stored. Amounts that another program stored remain
 //! readable.
 
-use crate::support::TEST;
 use crate::support::audit_log::record_direct_writes;
 use crate::support::operator_interface::OperatorInterface;
-use crate::support::{Response, Shop};
+use crate::support::{Response, Shop, TEST};
 use serde_json::{Value, json};
 use std::process::Command;
 

@@ -1,9 +1,8 @@
 //! Receipts for payers, as a sandbox shows them.
 
 use crate::support::operator_interface::OperatorInterface;
-use crate::support::polling;
 use crate::support::stream::EventStream;
-use crate::support::{Shop, TEST};
+use crate::support::{Shop, TEST, polling};
 use serde_json::{Value, json};
 
 /// Returns the texts of all receipts: recipient, language, subject and body, oldest first.

@@ -3,8 +3,7 @@
 use crate::operator::wallets::{ZPUB, run_wallet_command};
 use crate::support::process::start_sandbox;
 use crate::support::scratch::Scratch;
-use crate::support::tools;
-use crate::support::{TEST, agent, send};
+use crate::support::{TEST, agent, send, tools};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;

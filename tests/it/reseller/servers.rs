@@ -1,8 +1,7 @@
 //! Orders of servers: valid orders, decisions, and a provisioner that never runs twice.
 
 use crate::support::installation::{Installation, program_start_count};
-use crate::support::polling;
-use crate::support::{Response, Shop};
+use crate::support::{Response, Shop, polling};
 use serde_json::{Value, json};
 
 const SERVERS: &str = "/reseller/servers";

@@ -1,9 +1,8 @@
 //! Command line of the sandbox, as a CI job uses it.
 
-use crate::support::polling;
 use crate::support::process::Process;
 use crate::support::scratch::Scratch;
-use crate::support::{TEST, agent, send};
+use crate::support::{TEST, agent, polling, send};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -1,8 +1,7 @@
 //! A production installation: the real binary, a file with an operator and an active account, and helper programs.
 
-use super::polling;
 use super::scratch::Scratch;
-use super::{Response, agent, send};
+use super::{Response, agent, polling, send};
 use crate::support::audit_log::record_direct_writes;
 use crate::support::process::Process;
 use rusqlite::{Connection, OptionalExtension};

@@ -4,8 +4,7 @@
 
 use super::ports::free_port;
 use super::scratch::Scratch;
-use super::tools;
-use super::{agent, polling};
+use super::{agent, polling, tools};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};

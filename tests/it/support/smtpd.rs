@@ -1,8 +1,7 @@
 //! A real mail server for tests: Debian's aiosmtpd, run by `smtpd.py`.
 
-use super::polling;
 use super::scratch::Scratch;
-use super::tools;
+use super::{polling, tools};
 use crate::support::process::Process;
 use rcgen::{CertificateParams, KeyPair};
 use serde_json::Value;

@@ -4,12 +4,11 @@
 
 use super::signer::{waiting_signer, write_signer_response};
 use crate::chain::till::TestnetShop;
-use crate::support::Response;
 use crate::support::electrumx::Electrumx;
 use crate::support::installation::{RATES_OF_100, RunningServer};
 use crate::support::litecoind::Litecoind;
 use crate::support::payer::{Coin, Payer, SignedTransaction, outpoint};
-use crate::support::polling;
+use crate::support::{Response, polling};
 use bitcoin::NetworkKind;
 use bitcoin::bip32::{DerivationPath, Xpriv, Xpub};
 use bitcoin::secp256k1::Secp256k1;

@@ -4,8 +4,7 @@ use super::litecoin_shop::{LitecoinMerchant, LitecoinTransfer};
 use super::signer::signer_start_count;
 use crate::file::audit::findings;
 use crate::support::payer::format_units;
-use crate::support::polling;
-use crate::support::{agent, send};
+use crate::support::{agent, polling, send};
 use serde_json::{Value, json};
 
 impl LitecoinMerchant<'_> {

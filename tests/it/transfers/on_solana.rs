@@ -6,12 +6,11 @@ mod lies;
 
 use crate::chain::till::TestnetShop;
 use crate::file::audit::findings;
-use crate::support::Response;
 use crate::support::installation::{RunningServer, approval_body};
-use crate::support::polling;
 use crate::support::surfpool::{
     SLOTS_UNTIL_FINAL, SOL, Surfpool, USDC, USDT, address_without_key, payment_steps,
 };
+use crate::support::{Response, polling};
 use serde_json::{Value, json};
 use std::time::{SystemTime, UNIX_EPOCH};
 

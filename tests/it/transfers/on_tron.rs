@@ -4,12 +4,11 @@
 
 use crate::chain::till::TestnetShop;
 use crate::file::audit::findings;
-use crate::support::Response;
 use crate::support::installation::{RunningServer, approval_body};
-use crate::support::polling;
 use crate::support::tron::{
     Action, ContractStep, Node, PAYER, SENDER, TOKEN, decode_address, encode_address,
 };
+use crate::support::{Response, polling};
 use serde_json::{Value, json};
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -1,9 +1,8 @@
 //! Tests of refused keys: private keys by their kind, and keys that contradict the request.
 
 use super::{Chain, WalletHints, WalletSecret, XPUB, ZPUB, find_wallet_chain, hints, read};
-use bitcoin::NetworkKind;
-use bitcoin::base58;
 use bitcoin::bip32::Xpriv;
+use bitcoin::{NetworkKind, base58};
 
 const PHRASE: &str =
     "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";

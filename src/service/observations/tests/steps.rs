@@ -13,13 +13,12 @@ use crate::domain::payment::{Payment, PaymentState};
 use crate::domain::progress::ignore_progress;
 use crate::domain::time::HOUR_MS;
 use crate::domain::unmatched::UnmatchedReason;
-use crate::service::Service;
-use crate::service::Step;
 use crate::service::audit::audit;
 use crate::service::observations::{change_observation, record_observation};
 use crate::service::tests::{
     NOW, bitcoin, block_on, create_live_invoice, fixed_rate, live_caller, seeded_service, write,
 };
+use crate::service::{Service, Step};
 use crate::store::{invoices, ledger, observations, quotes};
 use std::sync::Arc;
 

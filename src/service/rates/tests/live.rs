@@ -8,14 +8,13 @@ use crate::domain::observation::{Block, Observation};
 use crate::domain::observation_owner::ObservationOwner;
 use crate::domain::rate::{CoinFigure, FigureSource, RateFigure, RateQuote, RateSource};
 use crate::domain::time::{HOUR_MS, MINUTE_MS, Time};
-use crate::service::Service;
-use crate::service::Step;
 use crate::service::observations::record_observation;
 use crate::service::pools::claim_address;
 use crate::service::rates::NoRate;
 use crate::service::tests::{
     NOW, bitcoin, block_on, create_live_invoice, live_caller, live_service, seeded_service, write,
 };
+use crate::service::{Service, Step};
 use crate::store::addresses::AddressOwner;
 use crate::store::{accounts, customers, invoices, payments, quotes};
 use serde_json::Value;

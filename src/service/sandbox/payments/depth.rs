@@ -10,11 +10,9 @@ use crate::domain::observation_owner::{IntakeOutcome, ObservationChange, Observa
 use crate::domain::payment::{PaymentState, simulated_txid};
 use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::sandbox::{OWN, SandboxPaymentSeenView, UNMATCHED};
-use crate::service::Step;
 use crate::service::observations::{change_observation, record_observation};
-use crate::service::settle::SettleCause;
-use crate::service::settle::settle_invoice;
-use crate::service::{Error, Json, Service};
+use crate::service::settle::{SettleCause, settle_invoice};
+use crate::service::{Error, Json, Service, Step};
 use crate::store::observations_on_chain::Payer;
 use crate::store::{Reader, observations};
 use serde_json::value::to_raw_value;

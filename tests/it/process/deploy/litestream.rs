@@ -3,9 +3,8 @@
 use super::{deploy_example_path, example_with_changes, guide_blocks, path_variable};
 use crate::file::audit::findings;
 use crate::support::installation::Installation;
-use crate::support::polling;
 use crate::support::process::Process;
-use crate::support::{agent, send, tools};
+use crate::support::{agent, polling, send, tools};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::collections::HashSet;

@@ -2,11 +2,10 @@
 
 use super::example_with_changes;
 use crate::support::installation::{Installation, NO_RATES};
-use crate::support::polling;
 use crate::support::process::Process;
 use crate::support::receiver::Receiver;
 use crate::support::scratch::Scratch;
-use crate::support::tools;
+use crate::support::{polling, tools};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpListener;
