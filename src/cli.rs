@@ -7,7 +7,7 @@ mod checks;
 mod doctor;
 mod installed;
 mod keeping;
-mod live;
+mod live_check;
 mod logging;
 mod mail;
 mod named_file;

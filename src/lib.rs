@@ -104,7 +104,7 @@
 //! 1. `http::operator::session` reads [`domain::user::inputs`].
 //! 2. `http::password` counts the attempt in `http::throttle` and hashes the password in `http::hashing` by
 //!    [`service::users::passwords`].
-//! 3. `http::code` counts an attempt with a code of [`domain::second_factor`].
+//! 3. `http::second_factor_code` counts an attempt with a code of [`domain::second_factor`].
 //! 4. [`service::users::members`] (`sign_in`) begins the session; `service::users::codes` uses up the code.
 //! 5. [`store`]: `users`, `sessions`, `known_clients`, `recovery_codes` and `used_steps` in one commit.
 //!

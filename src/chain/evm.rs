@@ -15,7 +15,7 @@ mod logs;
 mod lookup;
 mod range;
 mod received;
-mod traced;
+mod trace_support;
 mod traces;
 
 pub use logs::TRANSFER;

@@ -4,7 +4,7 @@
 use super::acme::{acme_domain, check_certificate};
 use super::checks::{Check, print_checks};
 use super::keeping::database_path;
-use super::live::check_server;
+use super::live_check::check_server;
 use super::mail::{check_mail_server, check_waiting_mail};
 use super::nodes::{
     check_chains, check_missing_nodes, check_nodes, check_offered_coins, check_wallets,

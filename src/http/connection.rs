@@ -3,8 +3,8 @@
 //! Invariant: a client that reads too slowly for too long is disconnected. An answer that the socket accepts at once
 //! creates no timer.
 
-use super::live::Handover;
-use super::slots::{AnswerGuard, READING_ANSWER, SENDING_BODY, Seat, Slot};
+use super::connection_slots::{AnswerGuard, READING_ANSWER, SENDING_BODY, Seat, Slot};
+use super::live_streams::Handover;
 use super::stream::{BrokenStream, ReplyBody};
 use super::tls::ClientStream;
 use hyper::Version;

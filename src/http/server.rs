@@ -4,12 +4,12 @@
 //! requests that it has started.
 
 use super::connection::{IncomingBody, MinReadRate, Socket, TrackedBody};
+use super::connection_slots::{Slot, SlotOutcome, Slots};
 use super::dispatch::{Dispatcher, DroppedAnswer};
 use super::front::Front;
-use super::live::Handover;
+use super::live_streams::Handover;
 use super::plain_http::PlainHttp;
 use super::route::ListenerRoutes;
-use super::slots::{Slot, SlotOutcome, Slots};
 use super::tls::{ClientStream, Tls};
 use hyper::Request;
 use hyper::body::Incoming;

@@ -7,9 +7,9 @@
 mod derived;
 mod destinations;
 pub(super) mod history;
+mod newest_events;
 mod requested;
 mod states;
-mod told;
 
 use self::history::check_history;
 use super::Error;
@@ -129,8 +129,8 @@ fn check_single_rows(
     destinations::check_destinations(db, audit::last_tick(db)?, report)?;
     destinations::check_paid_transfers(db, report)?;
     states::check_value_hashes(db, report)?;
-    told::check_transfers(db, report)?;
-    told::check_deposits(db, report)
+    newest_events::check_transfers(db, report)?;
+    newest_events::check_deposits(db, report)
 }
 
 /// Checks rule 2 of the audit: each sale has the fee that follows from the rate at which the sale was booked, rounded
@@ -187,7 +187,7 @@ fn check_invoice(
 ) -> Result<(), Error> {
     let payments = payments::of_invoice(db, stored.seq)?;
     let quotes = quotes::of_invoice(db, stored.seq)?;
-    told::check_invoice(db, &stored, (&payments, &quotes), report)?;
+    newest_events::check_invoice(db, &stored, (&payments, &quotes), report)?;
     // The expected invoice: recomputed for the time `tick`, at which a worker last updated statuses.
     let mut right = stored.clone();
     compute_invoice(&mut right, &payments, &quotes, scanned, tick)?;

@@ -5,11 +5,11 @@
 //! Invariant: the state at the start of a step is one snapshot.
 
 pub mod apply;
-mod astray;
 mod balances;
 pub mod claims;
 mod read_back;
 mod settle_after;
+mod unowned_payments;
 
 use super::transfers::transactions_to_query;
 use super::{Error, Service};

@@ -8,7 +8,7 @@ mod polled;
 mod reported_state;
 mod reports;
 pub mod rescans;
-mod spare;
+mod unowned_addresses;
 mod views;
 
 use super::{Error, Service};
@@ -27,8 +27,8 @@ use crate::store::{Reader, chain_cursors, chains};
 pub use reported_state::ReportedChainState;
 
 use polled::PolledAddresses;
-use spare::SpareAddresses;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use unowned_addresses::UnownedAddresses;
 
 /// Settings of a chain that is followed.
 #[derive(Clone, Debug)]
@@ -64,7 +64,7 @@ pub struct LiveMode {
     /// `true` if a signer command sends approved transfers.
     has_signer: bool,
     /// Wallet addresses without an owner.
-    pub(super) spare: SpareAddresses,
+    pub(super) unowned: UnownedAddresses,
     /// Addresses that a step queries at the node one by one.
     open_addresses: PolledAddresses,
 }
@@ -77,7 +77,7 @@ impl LiveMode {
             chains: RwLock::new(chains),
             test_networks,
             has_signer: false,
-            spare: SpareAddresses::default(),
+            unowned: UnownedAddresses::default(),
             open_addresses: PolledAddresses::default(),
         }
     }
@@ -125,8 +125,8 @@ impl LiveMode {
     }
 
     /// Returns `true` if a wallet of the chain has this address, and the address has no owner.
-    pub(in crate::service) fn is_spare_address(&self, chain: Chain, address: &str) -> bool {
-        self.spare.find_index(chain, address).is_some()
+    pub(in crate::service) fn is_unowned_address(&self, chain: Chain, address: &str) -> bool {
+        self.unowned.find_index(chain, address).is_some()
     }
 
     /// Returns the chains that have nodes, each with its latest state.

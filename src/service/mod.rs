@@ -23,6 +23,8 @@ pub mod clock;
 mod confirmations;
 pub mod customers;
 pub mod deposits;
+mod derived_addresses;
+mod destination_check;
 pub mod endpoints;
 mod error;
 pub mod events;
@@ -51,12 +53,12 @@ pub mod sending;
 pub mod servers;
 mod settle;
 mod step;
-mod stock;
+
 mod summary;
 #[cfg(test)]
 pub(crate) mod tests;
 pub mod transfers;
-mod upcoming;
+
 pub mod users;
 pub mod wallets;
 pub mod webhooks;
@@ -100,8 +102,8 @@ pub struct Service {
     server_limits: ServerLimits,
     caches: Arc<Caches>,
     faults: faults::FaultSwitches,
-    stock: stock::AddressStock,
-    upcoming: upcoming::UpcomingAddresses,
+    stock: derived_addresses::AddressStock,
+    upcoming: destination_check::UpcomingAddresses,
     live: LiveMode,
     activity: Option<Arc<activity::Activity>>,
     /// State of the certificate. `None` if the server has none of its own.
@@ -159,8 +161,8 @@ impl Service {
             server_limits,
             caches,
             faults: faults::FaultSwitches::default(),
-            stock: stock::AddressStock::default(),
-            upcoming: upcoming::UpcomingAddresses::default(),
+            stock: derived_addresses::AddressStock::default(),
+            upcoming: destination_check::UpcomingAddresses::default(),
             live,
             activity: None,
             certificate: None,

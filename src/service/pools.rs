@@ -1,10 +1,10 @@
 //! Sources of addresses: simulated addresses, wallets, and pools that the operator imports.
 //!
-//! `stock` derives addresses ahead of need.
+//! `derived_addresses` derives them ahead of need.
 //!
 //! Invariant: an address is handed out once, to one owner, in the transaction that stores its owner.
 
-use super::upcoming::skip_if_destination;
+use super::destination_check::skip_if_destination;
 use super::{Error, Json, Service, Step, audit_log};
 use crate::domain::address;
 use crate::domain::asset::{Chain, Mode};

@@ -6,7 +6,7 @@
 //! the rate on which public sources agree, or the rate in the operator's file.
 
 mod keeping;
-mod shown;
+mod operator_view;
 
 use super::{Error, Service};
 use crate::domain::asset::{Asset, Mode};

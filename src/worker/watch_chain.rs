@@ -154,7 +154,7 @@ impl ChainWatch {
             let mut watched = addresses.write().unwrap_or_else(PoisonError::into_inner);
             watched.insert_unassigned(chain, address, distance);
         };
-        let looked = self.service()?.derive_spare_addresses(chain, look_for);
+        let looked = self.service()?.derive_unowned_addresses(chain, look_for);
         looked.map_err(StepError::File)
     }
 

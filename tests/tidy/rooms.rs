@@ -38,8 +38,8 @@ const ORDER: &[&str] = &[
     // Addresses to which money comes.
     "customers",
     "pools",
-    "stock",
-    "upcoming",
+    "derived_addresses",
+    "destination_check",
     "wallets",
     // Chains that are followed.
     "confirmations",

@@ -5,13 +5,13 @@ use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::operator::{NewSecondFactorView, RecoveryCodesView};
 use crate::domain::second_factor::{self, CODE_MISSING};
 use crate::domain::user::inputs::SecondFactorCode;
-use crate::http::code::CodeAttempt;
 use crate::http::password::ClientIdentity;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::http::route::{
     Body, Handler, PRIVATE, RecentPassword, Resource, Route, RouteAnswer, Tag,
 };
+use crate::http::second_factor_code::CodeAttempt;
 use crate::service::{Error, Member};
 use hyper::StatusCode;
 use serde_json::value::to_raw_value;

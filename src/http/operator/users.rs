@@ -6,7 +6,6 @@ use crate::domain::render::operator::{USER_LIST, UserView};
 use crate::domain::user::Role;
 use crate::domain::user::inputs::{ChangePassword, ChangeUser, ConfirmPassword, CreateUser, SetUp};
 use crate::http::auth::Operator;
-use crate::http::code::CodeAttempt;
 use crate::http::operator::session::with_session_cookie;
 use crate::http::password::{self, ClientIdentity};
 use crate::http::reply::Reply;
@@ -14,6 +13,7 @@ use crate::http::request::Call;
 use crate::http::route::{
     Body, Handler, PRIVATE, RecentPassword, Resource, Route, RouteAnswer, Tag,
 };
+use crate::http::second_factor_code::CodeAttempt;
 use crate::service::users::members::{NewSession, VerifiedCredentials};
 use crate::service::users::{FirstOperator, NewUser, UserWithAccount};
 use crate::service::{Error, Json, Member};

@@ -119,7 +119,7 @@ impl Service {
         for row in all.filter(|of| of.wallet.chain.address_pool() == chain.address_pool()) {
             let ahead = row.next_index..row.next_index.saturating_add(POLLED_AHEAD);
             let lowest = row.next_index.saturating_sub(BELOW_DAILY);
-            let mut indexes = self.live.spare.derived_indexes(row.seq, lowest);
+            let mut indexes = self.live.unowned.derived_indexes(row.seq, lowest);
             indexes.retain(|index| ahead.contains(index) || due.contains(i64::from(*index)));
             let derived = self.live.open_addresses.wallet_addresses(&row, &indexes);
             for (index, address) in indexes.into_iter().zip(derived) {

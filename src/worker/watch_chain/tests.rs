@@ -13,13 +13,13 @@
     reason = "a test fails by panicking"
 )]
 
-mod astray;
 #[path = "../../../tests/it/support/dice.rs"]
 mod dice;
 mod history;
 mod many;
 pub(super) mod shop;
 mod transfers;
+mod unowned_payments;
 
 use super::ChainWatch;
 use crate::chain::follow::WatchedAddresses;

@@ -4,7 +4,7 @@ mod accounts;
 pub mod deploy;
 mod environment;
 mod json;
-mod live;
+mod live_check;
 mod nodes;
 mod progress;
 mod readme;

@@ -3,7 +3,7 @@
 mod contents;
 mod hanging;
 mod isolation;
+mod objects;
 mod refusing;
 mod retries;
 mod standard_webhooks;
-mod told;

@@ -9,5 +9,5 @@
 
 mod cases;
 mod orders;
-mod told;
+mod outcomes;
 mod world;

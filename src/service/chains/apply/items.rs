@@ -9,8 +9,8 @@ use crate::domain::observation::{Observation, ObservationKey, REPLACED_FROM, Sto
 use crate::domain::observation_owner::{ObservationChange, ObservationOwner};
 use crate::domain::payment::PaymentState;
 use crate::domain::transfer::TransferKind;
-use crate::service::chains::astray::stop_wallet_if_unassigned;
 use crate::service::chains::claims::{is_our_address, with_claimed_position};
+use crate::service::chains::unowned_payments::stop_wallet_if_unassigned;
 use crate::service::observations::{change_observation, record_observation};
 use crate::service::transfers::watched_destination;
 use crate::service::{Error, Step};

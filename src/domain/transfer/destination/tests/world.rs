@@ -1,6 +1,6 @@
 //! A chain with a few transactions, and two transfers to one destination. Events move the chain, and people act.
 
-use super::told::save_reviews;
+use super::outcomes::save_reviews;
 use crate::domain::asset::Asset;
 use crate::domain::money::coin::Units;
 use crate::domain::observation::InputSource;

@@ -4,7 +4,7 @@
 //!
 //! Invariant: each address in stock can be derived again from its wallet and index, so a lost stock loses no data.
 
-use super::upcoming::{UPCOMING_INDEXES, skip_if_destination};
+use super::destination_check::{UPCOMING_INDEXES, skip_if_destination};
 use super::{Error, Service};
 use crate::domain::asset::{Chain, Mode};
 use crate::domain::wallet::{INDEX_END, ReceivingBranch, Wallet, WalletAddress};

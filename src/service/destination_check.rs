@@ -100,7 +100,7 @@ impl Service {
     fn is_our_address(&self, db: &Reader<'_>, chain: Chain, address: &str) -> Result<bool, Error> {
         if addresses::find_owner(db, Mode::Live, chain, address)?.is_some()
             || pool_addresses::has_address(db, chain, address)?
-            || self.live.is_spare_address(chain, address)
+            || self.live.is_unowned_address(chain, address)
         {
             return Ok(true);
         }

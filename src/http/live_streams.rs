@@ -6,7 +6,7 @@
 //! Invariant: while a stream has nothing to send, its connection counts as waiting and can be closed for a new
 //! connection.
 
-use super::slots::{AnswerGuard, IDLE, Slot};
+use super::connection_slots::{AnswerGuard, IDLE, Slot};
 use super::stream::LiveStream;
 use hyper::Version;
 use hyper::body::Bytes;

@@ -17,7 +17,7 @@ pub(super) fn stop_wallet_if_unassigned(
 ) -> Result<bool, Error> {
     let Step { service, tx, now } = *step;
     let (chain, address) = (seen.asset.chain, &seen.address);
-    let Some((wallet, index)) = service.live.spare.find_index(chain, address) else {
+    let Some((wallet, index)) = service.live.unowned.find_index(chain, address) else {
         return Ok(false);
     };
     let Some(row) = wallets::by_seq(tx, wallet)? else {

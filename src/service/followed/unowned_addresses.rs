@@ -1,7 +1,7 @@
 //! Wallet addresses around the next index that have no owner in this file. After a restore of an older copy, or if a
 //! key is used elsewhere, these addresses may be in use.
 //!
-//! `astray` handles payments to these addresses.
+//! `chains::unowned_payments` handles payments to these addresses.
 //!
 //! Invariant: addresses are derived outside of transactions, and each address is watched before it is stored here.
 
@@ -27,7 +27,7 @@ const LOGGED_ADDRESSES_MIN: usize = 20_000;
 
 /// Addresses of every wallet whose chain is followed, stored as fingerprints of eight bytes.
 #[derive(Debug, Default)]
-pub(in crate::service) struct SpareAddresses {
+pub(in crate::service) struct UnownedAddresses {
     all: Mutex<Vec<WalletFingerprints>>,
     /// Lock that is held while addresses are derived, so that only one chain of a pool derives them at a time.
     filling: Mutex<()>,
@@ -53,7 +53,7 @@ struct WalletFingerprints {
     runs: Vec<(u32, Vec<u64>)>,
 }
 
-impl SpareAddresses {
+impl UnownedAddresses {
     fn lock(&self) -> MutexGuard<'_, Vec<WalletFingerprints>> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -172,18 +172,18 @@ impl Service {
     /// # Errors
     ///
     /// [`Error`] if the file cannot be read.
-    pub fn derive_spare_addresses(
+    pub fn derive_unowned_addresses(
         &self,
         chain: Chain,
         mut look_for: impl FnMut(&str, u32),
     ) -> Result<bool, Error> {
-        let spare = &self.live.spare;
-        let _filling = spare.filling.lock().unwrap_or_else(PoisonError::into_inner);
+        let unowned = &self.live.unowned;
+        let _filling = unowned.filling.lock().unwrap_or_else(PoisonError::into_inner);
         let rows = self.read(|db| Ok(wallets::all(db)?))?;
         let pool = chain.address_pool();
         for row in rows.iter().filter(|of| of.wallet.chain.address_pool() == pool) {
-            let Some(range) =
-                spare.next_indexes_to_derive(row, |below| self.unowned_index_ranges(row, below))?
+            let Some(range) = unowned
+                .next_indexes_to_derive(row, |below| self.unowned_index_ranges(row, below))?
             else {
                 continue;
             };
@@ -196,10 +196,10 @@ impl Service {
                 let distance =
                     index.checked_sub(next).unwrap_or(next.saturating_add(INDEXES_ABOVE_NEXT));
                 look_for(&address, distance);
-                spare.fingerprint(&address)
+                unowned.fingerprint(&address)
             };
             let prints = range.clone().map(derive).collect();
-            spare.insert(row, range, prints);
+            unowned.insert(row, range, prints);
             return Ok(false);
         }
         Ok(true)
@@ -234,7 +234,7 @@ impl Service {
 )]
 mod tests {
     use super::{
-        INDEX_END, INDEXES_ABOVE_NEXT, INDEXES_BELOW_NEXT, INDEXES_PER_CALL, SpareAddresses,
+        INDEX_END, INDEXES_ABOVE_NEXT, INDEXES_BELOW_NEXT, INDEXES_PER_CALL, UnownedAddresses,
         WalletRow,
     };
     use crate::domain::asset::Chain;
@@ -263,15 +263,16 @@ mod tests {
 
     /// Returns all indexes to derive, in their order, with adjacent ranges joined.
     fn ranges_to_derive(
-        spare: &SpareAddresses,
+        unowned: &UnownedAddresses,
         next: u32,
         unused: &[Range<u32>],
     ) -> Vec<Range<u32>> {
         let (row, mut found) = (wallet_row(next), Vec::<Range<u32>>::new());
-        while let Some(range) = spare.next_indexes_to_derive(&row, |_| Ok(unused.to_vec())).unwrap()
+        while let Some(range) =
+            unowned.next_indexes_to_derive(&row, |_| Ok(unused.to_vec())).unwrap()
         {
             assert!(u32::try_from(range.len()).unwrap() <= INDEXES_PER_CALL);
-            spare.insert(&row, range.clone(), vec![0; range.len()]);
+            unowned.insert(&row, range.clone(), vec![0; range.len()]);
             match found.last_mut() {
                 Some(last) if last.end == range.start => last.end = range.end,
                 _ => found.push(range),
@@ -281,28 +282,28 @@ mod tests {
     }
 
     #[test]
-    fn each_spare_address_is_derived_once() {
-        let spare = SpareAddresses::default();
+    fn each_unowned_address_is_derived_once() {
+        let unowned = UnownedAddresses::default();
         let unused = [3..5, 10..2000];
         assert_eq!(
-            ranges_to_derive(&spare, 3000, &unused),
+            ranges_to_derive(&unowned, 3000, &unused),
             [3000..3000 + INDEXES_ABOVE_NEXT, 10..2000, 3..5]
         );
-        assert_eq!(ranges_to_derive(&spare, 3000, &[]), []);
+        assert_eq!(ranges_to_derive(&unowned, 3000, &[]), []);
         // The next index was lowered to 50. Indexes from 50 on are derived first, then 7 and 8, which have no owner.
-        assert_eq!(ranges_to_derive(&spare, 50, &[7..9]), [50..50 + INDEXES_ABOVE_NEXT, 7..9]);
-        assert_eq!(ranges_to_derive(&spare, 3000, &[]), [1050..3000 + INDEXES_ABOVE_NEXT]);
+        assert_eq!(ranges_to_derive(&unowned, 50, &[7..9]), [50..50 + INDEXES_ABOVE_NEXT, 7..9]);
+        assert_eq!(ranges_to_derive(&unowned, 3000, &[]), [1050..3000 + INDEXES_ABOVE_NEXT]);
         // The next index advanced by one, so one more index is derived: 3000 + 1000.
-        assert_eq!(ranges_to_derive(&spare, 3001, &[]), [4000..4001]);
-        assert_eq!(ranges_to_derive(&spare, 9000, &[]), [4001..10_000]);
+        assert_eq!(ranges_to_derive(&unowned, 3001, &[]), [4000..4001]);
+        assert_eq!(ranges_to_derive(&unowned, 9000, &[]), [4001..10_000]);
         // If the next index is far too high, only the addresses near it are derived.
         let far = 2_000_000_000;
         assert_eq!(
-            ranges_to_derive(&spare, far, &[]),
+            ranges_to_derive(&unowned, far, &[]),
             [far - INDEXES_BELOW_NEXT..far + INDEXES_ABOVE_NEXT]
         );
         let end = INDEX_END;
-        assert_eq!(ranges_to_derive(&spare, end, &[]), [end - INDEXES_BELOW_NEXT..end]);
-        assert_eq!(ranges_to_derive(&spare, end, &[]), []);
+        assert_eq!(ranges_to_derive(&unowned, end, &[]), [end - INDEXES_BELOW_NEXT..end]);
+        assert_eq!(ranges_to_derive(&unowned, end, &[]), []);
     }
 }
