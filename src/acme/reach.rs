@@ -58,7 +58,8 @@ impl Reach {
 pub async fn check_reach(
     certificates: &Arc<Certificates>,
     reach: Reach,
-    (domain, port): (&str, u16),
+    domain: &str,
+    port: u16,
     random: [u8; 32],
 ) -> Result<(), String> {
     let token = crate::domain::signature::hex(&random);

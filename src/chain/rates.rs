@@ -133,9 +133,7 @@ fn failure_reason(error: &ureq::Error) -> String {
 }
 
 /// Deserializes the JSON body of a response.
-fn parse_response<'a, T: Deserialize<'a>>(
-    (status, body): (u16, &'a [u8]),
-) -> Result<T, RatesError> {
+fn parse_response<'a, T: Deserialize<'a>>(status: u16, body: &'a [u8]) -> Result<T, RatesError> {
     if status != 200 {
         return Err(RatesError::new(format!("answered {status}")));
     }
@@ -150,17 +148,18 @@ fn parse_response<'a, T: Deserialize<'a>>(
 /// The text is not a positive number.
 fn add_ticker(
     tickers: &mut Vec<Ticker>,
-    (base, quote): (&'static str, &'static str),
+    base: &'static str,
+    quote: &'static str,
     price: &str,
     at: Time,
 ) -> Result<(), RatesError> {
-    let price = parse_number(price).ok_or_else(|| invalid_price("price", (base, quote), price))?;
+    let price = parse_number(price).ok_or_else(|| invalid_price("price", base, quote, price))?;
     tickers.push(Ticker { base, quote, price, at });
     Ok(())
 }
 
 /// Returns the error for a price that is not a positive number.
-fn invalid_price(name: &str, (base, quote): (&str, &str), text: &str) -> RatesError {
+fn invalid_price(name: &str, base: &str, quote: &str, text: &str) -> RatesError {
     let problem = format!("the {name} of {base} in {quote} is {text:?}, not a positive number");
     RatesError::new(problem)
 }

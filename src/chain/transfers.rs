@@ -53,7 +53,8 @@ impl TransferFilter<'_> {
     pub fn watched_payment(
         &self,
         asset: &'static Asset,
-        (txid, position): (impl Display, u32),
+        txid: impl Display,
+        position: u32,
         transfer: Transfer,
     ) -> Option<ReceivedOutput> {
         let Transfer { from, to, amount } = transfer;

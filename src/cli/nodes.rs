@@ -154,7 +154,7 @@ pub(super) fn check_nodes(nodes: &FollowedNodeUrls, finals: &[(Chain, Block)]) -
         let mut node = one.create_node(place, limits)?;
         let last = finals.iter().find(|(of, _)| *of == chain);
         let last = last.map(|(_, block)| block);
-        let result = check_node(node.as_mut(), (chain, last), nodes.test_networks, now);
+        let result = check_node(node.as_mut(), chain, last, nodes.test_networks, now);
         answered.increment();
         Some(match result {
             Ok(state) => (format!("node of {chain} at {shown}: {state}"), Vec::new()),
@@ -291,7 +291,8 @@ pub(super) fn check_wallets(db: &Reader<'_>) -> Result<Check, Error> {
 /// Returns the node's network and newest block, or a problem with its fix.
 fn check_node(
     node: &mut dyn Node,
-    (chain, last): (Chain, Option<&Block>),
+    chain: Chain,
+    last: Option<&Block>,
     test_networks: bool,
     now: Time,
 ) -> Result<String, (String, &'static str)> {

@@ -141,7 +141,7 @@ impl Dispatcher {
             _ if let Err(refusal) = host => refused(refusal.into()),
             RouteMatch::Route(_, route, values) => match simulated {
                 Some(status) => {
-                    simulated::fault_reply(&self.router.methods(path), (route, status), &context)
+                    simulated::fault_reply(&self.router.methods(path), route, status, &context)
                 }
                 None => answer_route(front, route, values, arrived, &context).await,
             },

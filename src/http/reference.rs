@@ -111,7 +111,7 @@ impl DocumentedServer<'_> {
         let is_file = sent.is_some() && json.is_none();
         let body = json.map(|body| self.body_doc(body));
         let example = body.as_ref().map(|body| body.example.as_str());
-        let curl = command::curl_command(self, (&method, path), key, (example, is_file));
+        let curl = command::curl_command(self, &method, path, key, example, is_file);
         let id = text_field(operation, "operationId");
         let example = json.and_then(|body| body.pointer("/content/application~1json/example"));
         let clients = clients::client_examples(self, (&id, path), key, example);

@@ -173,7 +173,7 @@ fn check_invoices(
         done = done.saturating_add(to_count(page.len()));
         for seq in page {
             let stored = invoices::by_seq(db, seq)?;
-            check_invoice(db, stored, (tick, &scanned), report)?;
+            check_invoice(db, stored, tick, &scanned, report)?;
         }
         tell(Progress::Done { part, done, of });
     }
@@ -182,12 +182,13 @@ fn check_invoices(
 fn check_invoice(
     db: &Reader<'_>,
     stored: Invoice,
-    (tick, scanned): (Time, &LaggingChains),
+    tick: Time,
+    scanned: &LaggingChains,
     report: &mut dyn FnMut(AuditFinding),
 ) -> Result<(), Error> {
     let payments = payments::of_invoice(db, stored.seq)?;
     let quotes = quotes::of_invoice(db, stored.seq)?;
-    newest_events::check_invoice(db, &stored, (&payments, &quotes), report)?;
+    newest_events::check_invoice(db, &stored, &payments, &quotes, report)?;
     // The expected invoice: recomputed for the time `tick`, at which a worker last updated statuses.
     let mut right = stored.clone();
     compute_invoice(&mut right, &payments, &quotes, scanned, tick)?;

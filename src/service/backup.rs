@@ -170,7 +170,7 @@ pub fn restore(
         object_id: None,
         detail: &audit::history::restore_audit_detail(&of_copy, &replaced).to_string(),
     };
-    copy.add_audit_entry(&noted, (&of_copy, &replaced), wanted.now)?;
+    copy.add_audit_entry(&noted, &of_copy, &replaced, wanted.now)?;
     let gap_limits = copy.read(wallets::gap_limits)?;
     if !wanted.dry_run {
         copy.put_in_place(wanted.replace)?;

@@ -51,7 +51,7 @@ pub fn create(
     endpoint.seq = endpoints::insert(tx, account, &endpoint, now)?;
     let base = EndpointView::new(&endpoint);
     let detail = to_value(&base)?;
-    write_audit_entry(tx, actor, (account, &endpoint), "endpoint.create", &detail, now)?;
+    write_audit_entry(tx, actor, account, &endpoint, "endpoint.create", &detail, now)?;
     let secret = &endpoint.secret;
     Ok(to_raw_value(&CreatedEndpointView { base, secret })?)
 }
@@ -71,7 +71,7 @@ pub fn update(
     endpoints::update(tx, endpoint)?;
     let view = EndpointView::new(endpoint);
     let detail = to_value(&view)?;
-    write_audit_entry(tx, actor, (account, endpoint), "endpoint.change", &detail, now)?;
+    write_audit_entry(tx, actor, account, endpoint, "endpoint.change", &detail, now)?;
     Ok(to_raw_value(&view)?)
 }
 
@@ -83,7 +83,7 @@ pub fn remove(tx: &Tx<'_>, actor: &str, account: i64, id: &str, now: Time) -> Re
     let endpoint = find(tx, account, id)?;
     endpoints::remove(tx, account, id, now)?;
     let detail = json!({ "url": endpoint.url });
-    write_audit_entry(tx, actor, (account, &endpoint), "endpoint.remove", &detail, now)
+    write_audit_entry(tx, actor, account, &endpoint, "endpoint.remove", &detail, now)
 }
 
 /// Returns an endpoint's secret and writes an entry in the audit log.
@@ -99,7 +99,7 @@ pub fn show_secret(
 ) -> Result<Json, Error> {
     let endpoint = find(tx, account, id)?;
     let (action, detail) = ("endpoint.show_secret", Value::Object(Map::new()));
-    write_audit_entry(tx, actor, (account, &endpoint), action, &detail, now)?;
+    write_audit_entry(tx, actor, account, &endpoint, action, &detail, now)?;
     let until = endpoints::old_secret_until(tx, endpoint.seq)?;
     render_secret(&endpoint.secret, until.filter(|until| now < *until))
 }
@@ -120,7 +120,7 @@ pub fn roll_secret(
     let (fresh, until) = (new_endpoint_secret()?, now.plus_ms(SECRET_OVERLAP_MS));
     endpoints::roll_secret(tx, endpoint.seq, &fresh, until)?;
     let (action, detail) = ("endpoint.roll_secret", Value::Object(Map::new()));
-    write_audit_entry(tx, actor, (account, &endpoint), action, &detail, now)?;
+    write_audit_entry(tx, actor, account, &endpoint, action, &detail, now)?;
     render_secret(&fresh, Some(until))
 }
 
@@ -138,7 +138,8 @@ pub fn find(db: &Reader<'_>, account: i64, id: &str) -> Result<WebhookEndpoint, 
 fn write_audit_entry(
     tx: &Tx<'_>,
     actor: &str,
-    (account, endpoint): (i64, &WebhookEndpoint),
+    account: i64,
+    endpoint: &WebhookEndpoint,
     action: &'static str,
     detail: &Value,
     now: Time,

@@ -268,7 +268,7 @@ fn insert_observation(
     let Step { service, tx, now } = *step;
     let observation = observations::insert(tx, seen)?;
     let is_real = !service.is_simulated(seen.mode);
-    let (matched, address_of) = find_recipient(tx, now, seen, (is_real, at_hand.clone()))?;
+    let (matched, address_of) = find_recipient(tx, now, seen, is_real, at_hand.clone())?;
     let booked = tx.attempt(|| match matched {
         Recipient::Invoice(invoice, quote) => {
             record_seen_payment(step, *invoice, &quote, (observation, seen), replaced)
@@ -283,7 +283,7 @@ fn insert_observation(
             Ok(Ok(observation_owners::of_observation(tx, observation)?))
         }
         Recipient::Destination(destination) => {
-            insert_destination_output(step, (observation, seen), destination)?;
+            insert_destination_output(step, observation, seen, destination)?;
             Ok(Ok(observation_owners::of_observation(tx, observation)?))
         }
         Recipient::Nobody(reason) => Ok(Err(reason)),

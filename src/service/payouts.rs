@@ -63,7 +63,7 @@ impl Service {
         self.write(now, move |step| {
             let Step { service, tx, .. } = *step;
             run_once(step, slot.as_ref(), &body, || {
-                let payout = check_payout(service, tx, now, (account, mode), &input)?;
+                let payout = check_payout(service, tx, now, account, mode, &input)?;
                 let payout = request_transfer(step, &actor, payout)?;
                 let json = if is_person {
                     service.render_for_operator(tx, now, &payout)?
@@ -82,7 +82,8 @@ fn check_payout(
     service: &Service,
     tx: &Tx<'_>,
     now: Time,
-    (account, mode): (i64, Mode),
+    account: i64,
+    mode: Mode,
     input: &Result<CreatePayout, Refusal>,
 ) -> Result<Transfer, Error> {
     let (account, input) = check_account_and_body(tx, account, mode, input)?;

@@ -133,7 +133,7 @@ impl CertificateWorker {
         let domain = self.settings.domain.as_str();
         let check = async |reach, port| -> Result<Result<(), String>, Error> {
             let random = random_bytes::<32>()?;
-            Ok(acme::check_reach(&self.certificates, reach, (domain, port), random).await)
+            Ok(acme::check_reach(&self.certificates, reach, domain, port, random).await)
         };
         let problem = match check(Reach::Tls, self.settings.https_port).await? {
             Ok(()) => return Ok(Ok(Reach::Tls)),

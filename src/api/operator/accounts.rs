@@ -153,7 +153,7 @@ fn create(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
     Job::write(move |step| {
         let Step { tx, .. } = *step;
         let account = rules::create(tx, &name, now)?;
-        record_action(tx, now, &actor, ("account.create", &account), &json!({ "name": name }))?;
+        record_action(tx, now, &actor, "account.create", &account, &json!({ "name": name }))?;
         Ok(Outcome { success: Success::Created, ..Outcome::resource(account_json(tx, &account)?) })
     })
 }
@@ -180,7 +180,7 @@ fn change_account(context: &Context<'_>, member: &Member) -> Result<Job, Error> 
         let mut account = accounts::by_seq(tx, account)?;
         input.apply(&mut account);
         accounts::update(tx, &account)?;
-        record_action(tx, now, &actor, ("account.change", &account), &json!(body))?;
+        record_action(tx, now, &actor, "account.change", &account, &json!(body))?;
         account_json(tx, &account).map(Outcome::resource)
     })
 }
@@ -214,7 +214,7 @@ fn set_payout_address(context: &Context<'_>, member: &Member) -> Result<Job, Err
             payout_addresses::put(tx, account.seq, chain, &address, now)?;
             let before = existing.map(|(old, _)| old);
             let detail = json!({ "chain": chain, "address": address, "before": before });
-            record_action(tx, now, &actor, ("payout_address.set", &account), &detail)?;
+            record_action(tx, now, &actor, "payout_address.set", &account, &detail)?;
         }
         account_json(tx, &account).map(Outcome::resource)
     })
@@ -233,7 +233,8 @@ fn remove_payout_address(context: &Context<'_>, member: &Member) -> Result<Job, 
             tx,
             now,
             &actor,
-            ("payout_address.remove", &account),
+            "payout_address.remove",
+            &account,
             &json!({ "chain": chain, "before": before }),
         )?;
         Ok(Outcome::NOTHING)
@@ -251,7 +252,8 @@ fn record_action(
     tx: &Tx<'_>,
     now: Time,
     actor: &str,
-    (action, account): (&str, &Account),
+    action: &str,
+    account: &Account,
     detail: &Value,
 ) -> Result<(), Error> {
     audit_log::record(tx, now, actor, action, Some(account.seq), Some(&account.id), detail)

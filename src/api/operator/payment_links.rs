@@ -204,7 +204,7 @@ fn set_picture(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let picture = Picture::read(context.body);
     let (actor, id) = (member.actor(), context.second_param().to_owned());
     Job::write(move |step| {
-        let link = set_link_picture(step, (&scope, &actor), &id, picture)?;
+        let link = set_link_picture(step, &scope, &actor, &id, picture)?;
         Ok(Outcome::resource(link))
     })
 }
@@ -213,7 +213,7 @@ fn remove_picture(context: &Context<'_>, member: &Member) -> Result<Job, Error> 
     let scope = context.scope(member)?;
     let (actor, id) = (member.actor(), context.second_param().to_owned());
     Job::write(move |step| {
-        let link = remove_link_picture(step, (&scope, &actor), &id)?;
+        let link = remove_link_picture(step, &scope, &actor, &id)?;
         Ok(Outcome::resource(link))
     })
 }

@@ -80,7 +80,7 @@ fn create(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
         }
         let text = keys::random_key(apikey::generate_token)?;
         let id = reseller::insert_token(tx, account, &text, now)?;
-        record_action(tx, (now, &actor), "reseller_token.create", (account, &id))?;
+        record_action(tx, now, &actor, "reseller_token.create", account, &id)?;
         let token = reseller_tokens::by_id(tx, account, &id)?;
         let token = token.ok_or_else(|| Error::Failed(format!("token {id} is missing")))?;
         Outcome::created(&CreatedResellerTokenView { base: token_view(&token), token: &text })
@@ -95,7 +95,7 @@ fn revoke(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
         if !reseller_tokens::revoke(tx, account, &id, now)? {
             return Err(Refusal::not_found("reseller token").into());
         }
-        record_action(tx, (now, &actor), "reseller_token.revoke", (account, &id))?;
+        record_action(tx, now, &actor, "reseller_token.revoke", account, &id)?;
         Ok(Outcome::NOTHING)
     })
 }
@@ -103,9 +103,11 @@ fn revoke(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
 /// Records an operator's action on a token in the audit log.
 fn record_action(
     tx: &Tx<'_>,
-    (now, actor): (Time, &str),
+    now: Time,
+    actor: &str,
     action: &str,
-    (account, id): (i64, &str),
+    account: i64,
+    id: &str,
 ) -> Result<(), Error> {
     audit_log::record(tx, now, actor, action, Some(account), Some(id), &json!({}))
 }

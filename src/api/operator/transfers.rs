@@ -240,7 +240,7 @@ fn transfer_query(context: &Context<'_>, kind: TransferKind) -> Result<TransferL
 fn get(context: &Context<'_>, member: &Member, kind: TransferKind) -> Result<Job, Error> {
     let (scope, service) = (context.scope(member)?, context.service);
     let opened =
-        service.transfer_detail(context.now, member, &scope, (kind, context.second_param()))?;
+        service.transfer_detail(context.now, member, &scope, kind, context.second_param())?;
     let to_send = opened.to_send.as_ref();
     let begun = opened.sending_start.as_ref();
     let approval = opened.approval.as_ref();

@@ -86,7 +86,7 @@ impl<'a> SignedTransaction<'a> {
         if let Some(key) = script.strip_prefix(&P2TR_START).filter(|key| key.len() == 32) {
             // A script path has more than one element.
             let [signature] = input.witness.as_slice() else { return None };
-            return self.is_signed_by_taproot_key(index, spent, (key, signature));
+            return self.is_signed_by_taproot_key(index, spent, key, signature);
         }
         if let Some(hash) = script.strip_prefix(&P2WPKH_START).filter(|hash| hash.len() == 20) {
             let [signature, key] = input.witness.as_slice() else { return Some(false) };
@@ -165,7 +165,8 @@ impl<'a> SignedTransaction<'a> {
         &self,
         index: usize,
         spent: &[Option<TxOutput>],
-        (key, signature): (&[u8], &[u8]),
+        key: &[u8],
+        signature: &[u8],
     ) -> Option<bool> {
         // Such a signature covers all outputs that are spent.
         let spent: Option<Vec<&TxOutput>> = spent.iter().map(Option::as_ref).collect();

@@ -41,7 +41,8 @@ pub fn transfer_topics(names: Option<&[[u8; 20]]>) -> Vec<Option<Vec<Word>>> {
 
 /// Returns the calls that read the logs of a range. `hash` is the hash of the last block.
 pub fn build_log_requests<'a>(
-    (from, last): (u32, u32),
+    from: u32,
+    last: u32,
     hash: Word,
     contracts: &'a [Account],
     topics: &'a [Option<Vec<Word>>],

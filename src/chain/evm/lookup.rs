@@ -79,7 +79,7 @@ impl Evm {
         let Some(canonical) = canonical.filter(|header| header.hash == receipt.block_hash) else {
             return Ok(LookupResult::Absent);
         };
-        let outcome = self.read_effects(told, height, receipt, (native_to, watched))?;
+        let outcome = self.read_effects(told, height, receipt, native_to, watched)?;
         self.to_lookup(told, Some(to_block_and_time(&canonical)?), outcome)
     }
 
@@ -88,7 +88,8 @@ impl Evm {
         told: &TransactionByHash,
         height: u32,
         receipt: &Receipt,
-        (native_to, watched): (&[String], &dyn WatchTargets),
+        native_to: &[String],
+        watched: &dyn WatchTargets,
     ) -> Result<TransactionEffects, NodeError> {
         let tokens = self.verify_identity()?;
         let mut hint = TransferCandidate {

@@ -64,7 +64,7 @@ impl Evm {
             let last = to.min(from.saturating_add(most.saturating_sub(1)));
             let mut blocks = self.fetch_blocks(from, last, is_full)?;
             let names = names.as_deref().filter(|_| self.filters_by_account);
-            match self.fetch_logs((from, last), &blocks, &filter, names)? {
+            match self.fetch_logs(from, last, &blocks, &filter, names)? {
                 LogsOutcome::Answered(logs) => {
                     return self.assemble_blocks(&mut blocks, logs, &filter);
                 }
@@ -129,7 +129,8 @@ impl Evm {
     /// Fetches the logs of a range that may be payments.
     fn fetch_logs(
         &mut self,
-        (from, last): (u32, u32),
+        from: u32,
+        last: u32,
         blocks: &FetchedBlocks,
         filter: &TransferFilter<'_>,
         names: Option<&[[u8; 20]]>,
@@ -148,7 +149,7 @@ impl Evm {
         };
         let each = topics.iter();
         let calls =
-            each.flat_map(|topics| build_log_requests((from, last), hash, &contracts, topics));
+            each.flat_map(|topics| build_log_requests(from, last, hash, &contracts, topics));
         let calls: Vec<_> = calls.collect();
         let outcomes = match self.rpc.batch::<Vec<EvmLog>>(&calls) {
             Err(error @ NodeError::Limited(_)) => return Ok(LogsOutcome::TooMany(error)),

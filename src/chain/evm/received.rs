@@ -78,7 +78,7 @@ impl TransferFilter<'_> {
         let transfers = own.chain(tokens).chain(internal);
         Ok(transfers
             .filter_map(|(asset, position, transfer)| {
-                self.watched_payment(asset, (txid, position), transfer)
+                self.watched_payment(asset, txid, position, transfer)
             })
             .collect())
     }

@@ -73,7 +73,7 @@ impl StepBuilder<'_> {
         }
         let found = self.observations_in(&blocks);
         let from = complete.height.saturating_add(1);
-        forward.missing = match self.missing_payments(&known.open, (from, &blocks), &found) {
+        forward.missing = match self.missing_payments(&known.open, from, &blocks, &found) {
             Ok(missing) => missing,
             Err(error) => {
                 let why = self.failed_final_read(&error);
@@ -178,7 +178,7 @@ impl StepBuilder<'_> {
             None => ChainPosition { block: behind, time: head.time },
         };
         let found = self.observations_in(&blocks);
-        let missing = self.missing_payments(&rescan.known, (from, &blocks), &found)?;
+        let missing = self.missing_payments(&rescan.known, from, &blocks, &found)?;
         let mut keep = self.blocks_to_keep(&blocks);
         if !restarts {
             // A reorg can no longer remove blocks below the oldest stored one.
@@ -220,7 +220,8 @@ impl StepBuilder<'_> {
     fn missing_payments(
         &mut self,
         known: &[OpenObservation],
-        (from, blocks): (u32, &[BlockRead]),
+        from: u32,
+        blocks: &[BlockRead],
         found: &[Observation],
     ) -> Result<Vec<(String, u32)>, NodeError> {
         let last = blocks.last().map_or(0, |read| read.block.height);

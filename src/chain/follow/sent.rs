@@ -97,7 +97,7 @@ impl StepBuilder<'_> {
             None => (&sent.spends, sent.nonce),
         };
         if let ([InputSource::Address(sender)], Some(nonce)) = (spends.as_slice(), nonce) {
-            let other = self.find_nonce_use(sent, (sender, nonce), at, left)?;
+            let other = self.find_nonce_use(sent, sender, nonce, at, left)?;
             if let Some(other) = other {
                 return Ok(other);
             }
@@ -141,7 +141,8 @@ impl StepBuilder<'_> {
     fn find_nonce_use(
         &mut self,
         sent: &UnsettledTransaction,
-        (sender, nonce): (&str, u64),
+        sender: &str,
+        nonce: u64,
         at: &LookupPosition<'_>,
         left: &mut u32,
     ) -> Result<Option<TransactionAnswer>, NodeError> {

@@ -55,13 +55,13 @@ pub(super) fn fetch_tickers(
             ..RatesError::new(format!("answered an error: {code} {msg}"))
         });
     }
-    let prices: Vec<BinancePrice> = parse_response((status, &body))?;
+    let prices: Vec<BinancePrice> = parse_response(status, &body)?;
     let prices: HashMap<&str, &str> =
         prices.iter().map(|one| (one.symbol.as_str(), one.price.as_str())).collect();
     let mut tickers = Vec::new();
     for (base, quote) in requested_pairs() {
         if let Some(price) = prices.get(format!("{base}{quote}").as_str()) {
-            add_ticker(&mut tickers, (base, quote), price, now)?;
+            add_ticker(&mut tickers, base, quote, price, now)?;
         }
     }
     Ok(tickers)

@@ -37,14 +37,14 @@ pub(super) fn fetch_tickers(
         if [400, 404].contains(&status) {
             continue;
         }
-        let CoinbaseResponse { data } = parse_response((status, &body))?;
+        let CoinbaseResponse { data } = parse_response(status, &body)?;
         if data.currency != coin {
             let said = data.currency;
             return Err(RatesError::new(format!("asked for {coin}, it answered for {said:?}")));
         }
         for (quote, price) in [("EUR", data.rates.eur), ("USD", data.rates.usd)] {
             if let Some(price) = price {
-                add_ticker(&mut tickers, (coin, quote), &price, now)?;
+                add_ticker(&mut tickers, coin, quote, &price, now)?;
             }
         }
     }

@@ -40,7 +40,7 @@ pub(super) fn fetch_tickers(
         ids.join(",")
     );
     let (status, body) = client.get_response(&url)?;
-    let answer: HashMap<String, Value> = parse_response((status, &body))?;
+    let answer: HashMap<String, Value> = parse_response(status, &body)?;
     if let Some(said) = answer.get("status").or_else(|| answer.get("error")) {
         return Err(RatesError::new(format!("answered an error: {said}")));
     }
@@ -56,7 +56,7 @@ pub(super) fn fetch_tickers(
         let at = updated.map_or(now, |updated| updated.min(now));
         for (quote, price) in [("EUR", prices.eur), ("USD", prices.usd)] {
             if let Some(price) = price {
-                add_ticker(&mut tickers, (coin, quote), &price.to_string(), at)?;
+                add_ticker(&mut tickers, coin, quote, &price.to_string(), at)?;
             }
         }
     }

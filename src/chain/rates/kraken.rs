@@ -101,7 +101,7 @@ fn find_ticker(
 ) -> Result<Ticker, RatesError> {
     let read = |name: &str, side: &[String]| {
         let text = side.first().map_or("", String::as_str);
-        parse_number(text).ok_or_else(|| invalid_price(name, (base, quote), text))
+        parse_number(text).ok_or_else(|| invalid_price(name, base, quote, text))
     };
     let (ask, bid) = (read("ask price", &found.a)?, read("bid price", &found.b)?);
     let price = mean_of_ordered(bid, ask).ok_or_else(|| {
@@ -115,5 +115,5 @@ fn find_ticker(
 
 fn fetch_response(client: &RateClient, url: &str) -> Result<KrakenResponse, RatesError> {
     let (status, body) = client.get_response(url)?;
-    parse_response((status, &body))
+    parse_response(status, &body)
 }

@@ -116,12 +116,7 @@ impl TransactionCredits {
             for (at, of_account) in &tokens {
                 let account =
                     keys.get(*at).ok_or_else(|| invalid_answer("it tells of no such account"))?;
-                credits.extend(token_credit(
-                    (*at, account),
-                    of_account,
-                    (&tokens, coins),
-                    signers,
-                )?);
+                credits.extend(token_credit(*at, account, of_account, &tokens, coins, signers)?);
             }
         }
         Ok(TransactionCredits { slot: answer.slot, is_done, senders, credits })
@@ -250,9 +245,11 @@ fn token_changes(
 
 /// Returns the credit of a token account, if its balance increased.
 fn token_credit(
-    (at, account): (usize, &str),
+    at: usize,
+    account: &str,
     of_account: &TokenChange<'_>,
-    (all, coins): (&BTreeMap<usize, TokenChange<'_>>, &ListedCoins<'_>),
+    all: &BTreeMap<usize, TokenChange<'_>>,
+    coins: &ListedCoins<'_>,
     signers: &[&String],
 ) -> Result<Option<Credit>, NodeError> {
     let (before, behind) = of_account.amounts_before_and_after();

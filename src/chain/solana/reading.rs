@@ -68,7 +68,7 @@ impl Solana {
             RangePurpose::Head | RangePurpose::RescanAtHead => Commitment::Confirmed,
             RangePurpose::Final | RangePurpose::Rescan => Commitment::Finalized,
         };
-        let last = self.newest_block_between((from, to), commitment)?;
+        let last = self.newest_block_between(from, to, commitment)?;
         let range = (from, last.block.height);
         let entries = match pass {
             RangePurpose::Head | RangePurpose::RescanAtHead => {

@@ -186,7 +186,8 @@ impl Solana {
     /// Returns the block with the highest slot in this range.
     pub(super) fn newest_block_between(
         &mut self,
-        (from, to): (u32, u32),
+        from: u32,
+        to: u32,
         commitment: Commitment,
     ) -> Result<SlotHeader, NodeError> {
         if let SlotState::Block(header) = self.slot_state(to, commitment)? {

@@ -64,19 +64,20 @@ impl Tron {
         let is_final = self.finalized.is_none_or(|finalized| last <= finalized.max(complete));
         // New blocks are read a second time once they are final.
         if !is_final || filter.watched.reads_new_blocks() {
-            return self.read_blocks_from(NodeApi::Head, (from, last), filter);
+            return self.read_blocks_from(NodeApi::Head, from, last, filter);
         }
         if let Some(error) = self.finality.unavailable() {
             return Err(error);
         }
-        let read = self.read_blocks_from(NodeApi::Final, (from, last), filter);
+        let read = self.read_blocks_from(NodeApi::Final, from, last, filter);
         self.record_final_read(read)
     }
 
     fn read_blocks_from(
         &mut self,
         side: NodeApi,
-        (from, last): (u32, u32),
+        from: u32,
+        last: u32,
         filter: &TransferFilter<'_>,
     ) -> Result<Vec<BlockRead>, NodeError> {
         let mut read = Vec::new();

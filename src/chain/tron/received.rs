@@ -60,7 +60,7 @@ impl TransferFilter<'_> {
     ) -> Vec<ReceivedOutput> {
         let mut found = Vec::new();
         let mut add = |asset, position, transfer| {
-            found.extend(self.watched_payment(asset, (&transaction.id, position), transfer));
+            found.extend(self.watched_payment(asset, transaction.id, position, transfer));
         };
         if let (TronAction::Transfer { to, amount }, Some(from), Some(native)) =
             (&transaction.action, transaction.sender, self.native)

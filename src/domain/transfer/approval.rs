@@ -107,7 +107,7 @@ impl ApprovalRequest {
     ) -> Result<FixedTerms, Refusal> {
         let mut accepted_fields = Vec::new();
         let basis = self.choose_basis(of, proposal)?;
-        let rate = self.choose_rate(of, (basis, proposal), &mut accepted_fields)?;
+        let rate = self.choose_rate(of, basis, proposal, &mut accepted_fields)?;
         let (network_fee, fee_source) = match &self.network_fee {
             Some(text) => (parse_network_fee(text, of.asset)?, FeeSource::Given),
             None => (proposal.fee.amount, proposal.fee.source),
@@ -158,7 +158,8 @@ impl ApprovalRequest {
     fn choose_rate(
         &self,
         of: &Transfer,
-        (basis, proposal): (RateBasis, &ApprovalProposal),
+        basis: RateBasis,
+        proposal: &ApprovalProposal,
         accepted_fields: &mut Vec<&'static str>,
     ) -> Result<Rate, Refusal> {
         let given = self.rate.as_deref().map(parse_rate).transpose()?;
@@ -177,7 +178,7 @@ impl ApprovalRequest {
                 Ok(given)
             }
             (Some(given), Some(rate)) => {
-                Err(far_rate_refusal(of, given, (rate, received.is_some()), proposal))
+                Err(far_rate_refusal(of, given, rate, received.is_some(), proposal))
             }
             (_, None) => Err(no_market_rate_refusal(of, proposal)),
         }
@@ -268,7 +269,8 @@ fn large_fee_refusal(terms: &TransferTerms, of: &Transfer) -> Refusal {
 fn far_rate_refusal(
     of: &Transfer,
     given: Rate,
-    (expected, is_received): (Rate, bool),
+    expected: Rate,
+    is_received: bool,
     proposal: &ApprovalProposal,
 ) -> Refusal {
     let (symbol, currency, amount) = (of.asset.symbol, of.currency, of.amount);

@@ -14,7 +14,8 @@ use hyper::header::{ALLOW, CONNECTION, RETRY_AFTER};
 /// Returns the simulated answer of a route with this status. `methods` are the methods of the route's path.
 pub(super) fn fault_reply(
     methods: &str,
-    (route, status): (&Route, StatusCode),
+    route: &Route,
+    status: StatusCode,
     context: &ErrorContext<'_>,
 ) -> Reply {
     let code = code_with_status(route, status);

@@ -95,7 +95,7 @@ async fn set(call: Call, operator: Operator) -> Result<Reply, Error> {
     let label = label.map_err(|problem| Refusal::field("url", problem))?;
     let answer = nodes.try_node(&call.front.clock, chain, &url).await?;
     let (service, actor) = (&call.front.service, operator.actor());
-    let stored = service.store_chain_node(call.now, actor, chain, (url, label), answer).await?;
+    let stored = service.store_chain_node(call.now, actor, chain, url, label, answer).await?;
     nodes.control.follow_stored(chain)?;
     Ok(Reply::ok(stored))
 }

@@ -103,9 +103,8 @@ async fn export(call: Call, member: Member) -> Result<Reply, Error> {
     let file = format!("attachment; filename={}-{}.csv", wanted.export, scope.mode());
     let (service, now) = (Arc::clone(&call.front.service), call.now);
     let place = call.front.long_reads.take_export_permit(member.quota_owner())?;
-    let body = ReplyBody::stream(move |pieces| {
-        stream_export(service, place, now, (scope, wanted), pieces)
-    });
+    let body =
+        ReplyBody::stream(move |pieces| stream_export(service, place, now, scope, wanted, pieces));
     Ok(Reply::stream("text/csv; charset=utf-8", body).with_header(CONTENT_DISPOSITION, &file))
 }
 
@@ -115,7 +114,8 @@ async fn stream_export(
     service: Arc<Service>,
     mut place: long_reads::ExportPermit,
     now: Time,
-    (scope, wanted): (Scope, ExportLinesQuery),
+    scope: Scope,
+    wanted: ExportLinesQuery,
     pieces: PieceSender,
 ) -> Result<(), Error> {
     let mut taken = pieces.send(csv_header(wanted.export)).await;

@@ -9,9 +9,11 @@ use serde_json::Value;
 /// a placeholder for its path.
 pub(super) fn curl_command(
     server: &DocumentedServer<'_>,
-    (method, path): (&str, &str),
+    method: &str,
+    path: &str,
     key: &str,
-    (example, is_file): (Option<&str>, bool),
+    example: Option<&str>,
+    is_file: bool,
 ) -> String {
     let mut url = String::new();
     for (at, segment) in path.split('/').enumerate() {

@@ -84,7 +84,8 @@ pub(super) fn check_deposits(
 pub(super) fn check_invoice(
     db: &Reader<'_>,
     invoice: &Invoice,
-    (payments, quotes): (&[Payment], &[Quote]),
+    payments: &[Payment],
+    quotes: &[Quote],
     report: &mut dyn FnMut(AuditFinding),
 ) -> Result<(), Error> {
     let Some(told) = newest_event_object(db, invoice.account, &invoice.id)? else {

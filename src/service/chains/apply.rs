@@ -71,7 +71,7 @@ impl Service {
             let (cursor, bound) = (chain_cursors::of_chain(tx, chain_step.chain)?, &mut bound);
             match part {
                 BatchStart::Items(item, output) => {
-                    apply_item_batch(step, &chain_step, cursor, ((item, output), bound))
+                    apply_item_batch(step, &chain_step, cursor, (item, output), bound)
                 }
                 BatchStart::Confirm(after) => match cursor {
                     Some(cursor) => {
@@ -90,7 +90,8 @@ fn apply_item_batch(
     step: &Step<'_>,
     chain_step: &ChainStep,
     cursor: Option<ChainCursor>,
-    (from, bound): ((usize, u32), &mut BatchLimit),
+    from: (usize, u32),
+    bound: &mut BatchLimit,
 ) -> Result<BatchStart, Error> {
     if !starts_at_cursor(step.tx, chain_step, cursor.as_ref())? {
         return Ok(BatchStart::Done);
@@ -204,7 +205,7 @@ fn move_cursor(
         ChainStepOutcome::HeightFound { at, height, lacks_before } => {
             chain_cursors::put(tx, &cursor)?;
             let unread = lacks_before.unwrap_or(*at);
-            record_read_back_height(step, chain, (unread, *height))?;
+            record_read_back_height(step, chain, unread, *height)?;
         }
     }
     for block in &chain_step.keep {

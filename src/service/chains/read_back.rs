@@ -30,9 +30,10 @@ pub(super) fn oldest_time_without_height(
 pub(super) fn record_read_back_height(
     step: &Step<'_>,
     chain: Chain,
-    (unread, height): (Time, u32),
+    unread: Time,
+    height: u32,
 ) -> Result<(), Error> {
-    if record_watch_height(step, chain, (unread, height))? {
+    if record_watch_height(step, chain, unread, height)? {
         order_rescan_unless_covered(step, chain, height)?;
     }
     Ok(())

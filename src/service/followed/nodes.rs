@@ -74,7 +74,8 @@ impl Service {
         now: Time,
         actor: String,
         chain: Chain,
-        (url, label): (String, String),
+        url: String,
+        label: String,
         answer: NodeAnswer,
     ) -> Result<Json, Error> {
         self.write(now, move |step| {

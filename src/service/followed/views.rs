@@ -21,7 +21,7 @@ impl Service {
         self.read_snapshot(|db| {
             let scanned = chains::lagging_chains(db)?;
             let each = self.live.chain_states().into_iter();
-            each.map(|(one, said)| chain_view(db, now, (&one.live, said), &scanned)).collect()
+            each.map(|(one, said)| chain_view(db, now, &one.live, said, &scanned)).collect()
         })
     }
 
@@ -47,7 +47,8 @@ impl Service {
 fn chain_view(
     db: &Reader<'_>,
     now: Time,
-    (live, said): (&LiveChain, ReportedChainState),
+    live: &LiveChain,
+    said: ReportedChainState,
     scanned: &LaggingChains,
 ) -> Result<ChainView, Error> {
     let chain = live.chain;

@@ -104,7 +104,7 @@ impl Service {
         }
         self.write_repeatable(now, move |step| {
             run_once(step, slot.as_ref(), &body, || {
-                check_and_create_invoice(step, (account, mode), &drawn)
+                check_and_create_invoice(step, account, mode, &drawn)
             })
         })
         .await
@@ -179,7 +179,8 @@ impl Service {
 /// Makes the checks in their documented order, then creates the invoice.
 fn check_and_create_invoice(
     step: &Step<'_>,
-    (account, mode): (i64, Mode),
+    account: i64,
+    mode: Mode,
     drawn: &PreparedInvoice,
 ) -> Result<(CreateOutcome, String), Error> {
     let Step { service, tx, now } = *step;

@@ -118,7 +118,8 @@ pub fn change_link(step: &Step<'_>, actor: &str, link: &PaymentLink) -> Result<J
 /// account has too many pictures.
 pub fn set_link_picture(
     step: &Step<'_>,
-    (scope, actor): (&Scope, &str),
+    scope: &Scope,
+    actor: &str,
     id: &str,
     picture: Result<Picture, Refusal>,
 ) -> Result<Json, Error> {
@@ -145,7 +146,8 @@ pub fn set_link_picture(
 /// `not_found` if the link does not belong to the caller.
 pub fn remove_link_picture(
     step: &Step<'_>,
-    (scope, actor): (&Scope, &str),
+    scope: &Scope,
+    actor: &str,
     id: &str,
 ) -> Result<Json, Error> {
     let Step { service, tx, now } = *step;

@@ -65,7 +65,8 @@ pub(super) fn find_recipient(
     db: &Reader<'_>,
     now: Time,
     seen: &Observation,
-    (is_real, at_hand): (bool, Option<Invoice>),
+    is_real: bool,
+    at_hand: Option<Invoice>,
 ) -> Result<(Recipient, OwnerIds), Error> {
     if is_real && let Some(destination) = watched_destination(db, now, seen)? {
         return Ok((Recipient::Destination(destination.seq), (None, None)));

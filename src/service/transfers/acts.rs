@@ -33,7 +33,7 @@ pub(in crate::service) fn enter_transaction(
     if from == TxidSource::Person {
         check_entry(step, of, txid)?;
     }
-    record_entry(step, of, (txid, from))?;
+    record_entry(step, of, txid, from)?;
     let mut after = of.clone();
     after.set_transaction(Some((txid.to_owned(), from)));
     after.clear_sending();
@@ -106,7 +106,8 @@ pub(super) fn dismiss_proposal(
 pub(super) fn record_entry(
     step: &Step<'_>,
     of: &Transfer,
-    (txid, from): (&str, TxidSource),
+    txid: &str,
+    from: TxidSource,
 ) -> Result<(), Error> {
     let Step { tx, now, .. } = *step;
     transfer_acts::insert(tx, of.seq, TransferActKind::Entered, txid, from, now)?;

@@ -112,7 +112,7 @@ pub(in crate::service) fn apply_step_by_hand(
             service.check_may_fail(tx, now, of, request.force)?;
             if let Some((txid, from @ TxidSource::Chain)) = of.transaction() {
                 // It stays the transaction of the transfer, whatever fits the next one.
-                record_entry(step, of, (&txid, from))?;
+                record_entry(step, of, &txid, from)?;
             }
             TransferStep::Fail(request.reason)
         }

@@ -104,7 +104,7 @@ impl Service {
             let page = PageBounds::with_one_more_row(before, wanted.limit);
             let (account, mode) = (scope.account(), scope.mode());
             let found = if wanted.needs_review {
-                self.page_of_transfers_to_review(db, now, (mode, Some(account)), (wanted, page))?
+                self.page_of_transfers_to_review(db, now, mode, Some(account), wanted, page)?
             } else {
                 transfers::list(db, account, mode, &wanted.query(page))?
             };
@@ -131,7 +131,7 @@ impl Service {
             let before = before.map(|transfer| transfer.seq);
             let page = PageBounds::with_one_more_row(before, wanted.limit);
             let found = if wanted.needs_review {
-                self.page_of_transfers_to_review(db, now, (mode, None), (wanted, page))?
+                self.page_of_transfers_to_review(db, now, mode, None, wanted, page)?
             } else {
                 transfers::list_all(db, mode, &wanted.query(page))?
             };
@@ -144,8 +144,10 @@ impl Service {
         &self,
         db: &Reader<'_>,
         now: Time,
-        (mode, account): (Mode, Option<i64>),
-        (wanted, page): (&TransferListFilter, PageBounds),
+        mode: Mode,
+        account: Option<i64>,
+        wanted: &TransferListFilter,
+        page: PageBounds,
     ) -> Result<Vec<Transfer>, Error> {
         let limit = usize::try_from(page.limit).unwrap_or(usize::MAX);
         let mut found = self.transfers_to_review(db, now, mode)?;
@@ -192,7 +194,8 @@ impl Service {
         now: Time,
         member: &Member,
         scope: &Scope,
-        (kind, id): (TransferKind, &str),
+        kind: TransferKind,
+        id: &str,
     ) -> Result<TransferDetail, Error> {
         self.read_snapshot(|db| {
             let transfer = owned_transfer(db, scope, kind, id)?;

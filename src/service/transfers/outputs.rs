@@ -25,7 +25,8 @@ pub(in crate::service) fn watched_destination(
 /// Stores a new observation as an output of a destination.
 pub(in crate::service) fn insert_destination_output(
     step: &Step<'_>,
-    (observation, seen): (i64, &Observation),
+    observation: i64,
+    seen: &Observation,
     destination: i64,
 ) -> Result<(), Error> {
     destinations::insert_output(step.tx, observation, destination)?;
@@ -98,5 +99,5 @@ pub(super) fn record_simulated_output(
         observations::move_to_free_position(tx, known.seq)?;
     }
     let observation = observations::insert(tx, seen)?;
-    insert_destination_output(step, (observation, seen), of.destination)
+    insert_destination_output(step, observation, seen, of.destination)
 }

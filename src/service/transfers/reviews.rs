@@ -57,7 +57,7 @@ pub(super) fn end_review(
     };
     check_decision(review, decision, is_own)?;
     if decision == ReviewDecision::Adjusted {
-        book_review_adjustment(step, of, (review.kind, reason))?;
+        book_review_adjustment(step, of, review.kind, reason)?;
     }
     if (review.kind, decision) == (ReviewKind::Arrived, ReviewDecision::Adjusted) {
         keep_outputs(step, of, review.txid.as_deref().unwrap_or_default())?;
@@ -121,7 +121,8 @@ fn keep_outputs(step: &Step<'_>, of: &Transfer, txid: &str) -> Result<(), Error>
 fn book_review_adjustment(
     step: &Step<'_>,
     of: &Transfer,
-    (kind, reason): (ReviewKind, &str),
+    kind: ReviewKind,
+    reason: &str,
 ) -> Result<(), Error> {
     let Step { tx, now, .. } = *step;
     let amount = match kind {

@@ -38,7 +38,7 @@ pub(super) fn save_outcome(
     for ((one, got), reviews) in each {
         save_transaction(step, loaded, one, got)?;
         save_proposals(tx, loaded, one, got)?;
-        save_reviews(tx, now, one, (loaded, outcome, got), reviews)?;
+        save_reviews(tx, now, one, loaded, outcome, got, reviews)?;
     }
     delete_surplus(tx, loaded, outcome)?;
     // Frozen last: a frozen output is not read any more.
@@ -140,7 +140,9 @@ fn save_reviews(
     tx: &Tx<'_>,
     now: Time,
     one: &DestinationTransfer,
-    (loaded, outcome, got): (&LoadedDestination, &DestinationOutcome, &TransferOutcome),
+    loaded: &LoadedDestination,
+    outcome: &DestinationOutcome,
+    got: &TransferOutcome,
     stored: &[TransferReview],
 ) -> Result<(), Error> {
     let is_about = |review: &TransferReview, finding: &ReviewFinding| {
@@ -162,7 +164,7 @@ fn save_reviews(
             continue;
         }
         let (id, txid) = (id::new(now).to_string(), finding.txid.as_deref());
-        let problem = describe_finding(one, (loaded, outcome, got), finding);
+        let problem = describe_finding(one, loaded, outcome, got, finding);
         transfer_reviews::insert(tx, &id, one.seq(), finding.kind, txid, &problem, now)?;
         transfers::notify_transfer_change(tx, &one.transfer);
         let (kind, transfer) = (finding.kind, &one.transfer);
@@ -174,7 +176,9 @@ fn save_reviews(
 /// Returns the sentence that describes a finding.
 fn describe_finding(
     one: &DestinationTransfer,
-    (loaded, outcome, got): (&LoadedDestination, &DestinationOutcome, &TransferOutcome),
+    loaded: &LoadedDestination,
+    outcome: &DestinationOutcome,
+    got: &TransferOutcome,
     finding: &ReviewFinding,
 ) -> String {
     let Transfer { kind, status, asset, .. } = &one.transfer;

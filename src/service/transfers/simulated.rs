@@ -52,13 +52,13 @@ pub(super) fn simulate_transaction(
     let txid = at.txid.clone().unwrap_or_default();
     match case {
         SimulatedChainState::OtherAddress => {
-            simulate_nonpaying_transaction(step, &at, (&txid, AttachedState::Mempool))?
+            simulate_nonpaying_transaction(step, &at, &txid, AttachedState::Mempool)?
         }
         SimulatedChainState::Dropped => {
-            simulate_nonpaying_transaction(step, &at, (&txid, AttachedState::Absent))?
+            simulate_nonpaying_transaction(step, &at, &txid, AttachedState::Absent)?
         }
         SimulatedChainState::Seen | SimulatedChainState::Confirmed | SimulatedChainState::Short => {
-            simulate_paying_transaction(step, &at, (&txid, case))?;
+            simulate_paying_transaction(step, &at, &txid, case)?;
         }
     }
     Ok(transfers::by_seq(tx, of.seq)?)
@@ -68,7 +68,8 @@ pub(super) fn simulate_transaction(
 fn simulate_paying_transaction(
     step: &Step<'_>,
     of: &Transfer,
-    (txid, case): (&str, SimulatedChainState),
+    txid: &str,
+    case: SimulatedChainState,
 ) -> Result<(), Error> {
     let Step { tx, now, .. } = *step;
     let amount = of.terms.map_or(Units::ZERO, |terms| terms.amount_crypto);
@@ -79,7 +80,7 @@ fn simulate_paying_transaction(
         | SimulatedChainState::Dropped
         | SimulatedChainState::OtherAddress => amount,
     };
-    let seen = simulated_output(of, txid, (amount, now));
+    let seen = simulated_output(of, txid, amount, now);
     let place = seen.key();
     let known = observations::by_key(tx, &place)?;
     let state = known.as_ref().map(|known| known.state);
@@ -89,7 +90,7 @@ fn simulate_paying_transaction(
     } else if state == Some(PaymentState::Dropped) {
         change_simulated_output(step, &place, PaymentState::Seen)?;
     }
-    set_transaction_state(step, of, (txid, AttachedState::Mempool))?;
+    set_transaction_state(step, of, txid, AttachedState::Mempool)?;
     let state = observations::by_key(tx, &place)?.map(|known| known.state);
     match (case, state) {
         (SimulatedChainState::Confirmed, Some(PaymentState::Seen)) => {
@@ -108,21 +109,23 @@ fn simulate_paying_transaction(
 fn simulate_nonpaying_transaction(
     step: &Step<'_>,
     of: &Transfer,
-    (txid, state): (&str, AttachedState),
+    txid: &str,
+    state: AttachedState,
 ) -> Result<(), Error> {
     let Step { tx, now, .. } = *step;
-    let place = simulated_output(of, txid, (Units::ZERO, now)).key();
+    let place = simulated_output(of, txid, Units::ZERO, now).key();
     let known = observations::by_key(tx, &place)?;
     if known.is_some_and(|known| known.state != PaymentState::Dropped) {
         change_simulated_output(step, &place, PaymentState::Dropped)?;
     }
-    set_transaction_state(step, of, (txid, state))
+    set_transaction_state(step, of, txid, state)
 }
 
 fn set_transaction_state(
     step: &Step<'_>,
     of: &Transfer,
-    (txid, state): (&str, AttachedState),
+    txid: &str,
+    state: AttachedState,
 ) -> Result<(), Error> {
     let Step { tx, now, .. } = *step;
     let chain = of.asset.chain;
@@ -138,7 +141,7 @@ fn set_transaction_state(
 }
 
 /// Returns the only output of a simulated transaction.
-fn simulated_output(of: &Transfer, txid: &str, (amount, seen_at): (Units, Time)) -> Observation {
+fn simulated_output(of: &Transfer, txid: &str, amount: Units, seen_at: Time) -> Observation {
     Observation {
         mode: of.mode,
         asset: of.asset,

@@ -54,7 +54,7 @@ pub(in crate::service) fn record_node_report<'r>(
     known.problem = None;
     match &read.found {
         TransactionAnswer::Present(found) => {
-            record_present_transaction(step, chain, (known, found))?;
+            record_present_transaction(step, chain, known, found)?;
             let mut reached = Vec::new();
             for seen in &found.received {
                 reached.extend(watched_destination(tx, now, seen)?.map(|_| seen));
@@ -100,7 +100,8 @@ fn touch_destinations_of(step: &Step<'_>, chain: Chain, txid: &str) -> Result<()
 fn record_present_transaction(
     step: &Step<'_>,
     chain: Chain,
-    (mut known, found): (AttachedTransaction, &SentTransaction),
+    mut known: AttachedTransaction,
+    found: &SentTransaction,
 ) -> Result<(), Error> {
     let Step { tx, now, .. } = *step;
     known.state = match found.block {
@@ -148,7 +149,8 @@ pub(in crate::service) fn record_conflicting_spend(
 pub(in crate::service) fn record_watch_height(
     step: &Step<'_>,
     chain: Chain,
-    (unread, height): (Time, u32),
+    unread: Time,
+    height: u32,
 ) -> Result<bool, Error> {
     let Step { tx, .. } = *step;
     let undated = transfers::list_without_first_block(tx, chain)?;

@@ -41,7 +41,8 @@ impl BackupCopy {
     pub fn add_audit_entry(
         &self,
         entry: &NewAuditEntry<'_>,
-        (of_copy, replaced): (&[LogHead], &[LogHead]),
+        of_copy: &[LogHead],
+        replaced: &[LogHead],
         now: Time,
     ) -> Result<(), StoreError> {
         let mut conn = open_unshared(&self.temporary)?;

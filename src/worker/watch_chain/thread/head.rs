@@ -79,12 +79,7 @@ pub(super) struct HeadAge {
 
 impl HeadAge {
     /// Records the newest block of a poll. Returns how long this block has been the newest one, in milliseconds.
-    fn record_head(
-        &mut self,
-        head: &ChainPosition,
-        lags: bool,
-        (uptime, now): (Time, Time),
-    ) -> i64 {
+    fn record_head(&mut self, head: &ChainPosition, lags: bool, uptime: Time, now: Time) -> i64 {
         let known = self.head.take();
         let known = known.filter(|(known, _)| known.block == head.block);
         let since = known.map_or(uptime, |(_, since)| since);
@@ -215,7 +210,7 @@ impl FollowerState {
     /// then use that URL.
     fn check_head_age(&mut self, head: &ChainPosition, lags: bool) -> bool {
         let (uptime, now, chain) = (self.clock.uptime(), self.clock.now(), self.watch.chain);
-        let unmoved_ms = self.head_age.record_head(head, lags, (uptime, now));
+        let unmoved_ms = self.head_age.record_head(head, lags, uptime, now);
         let asked_at = self.head_age.others_asked_at;
         let is_due = asked_at.is_none_or(|at| uptime.since_ms(at) >= OTHER_URLS_EVERY_MS);
         let is_long = should_query_other_urls(chain, unmoved_ms);
