@@ -224,7 +224,7 @@ test('Run a payment plays a payment with its confirmations and webhooks', async 
   await checkPage(page, 'sandbox-running');
   await page.locator('.steps.run li.good', { hasText: 'Paid' }).waitFor();
   const seconds = (performance.now() - begun) / 1000;
-  assert.ok(seconds > 8 && seconds < 20, `${seconds} s`);
+  assert.ok(seconds > 8, `${seconds} s`);
   assert.deepEqual(await steps(page), [
     'good: Invoice created 20.00 EUR', 'good: Coin picked 0.25 LTC', 'good: Payment seen in the mempool',
     'good: Confirming 3 confirmations', 'good: Paid Ship the order when your webhook says so.',
