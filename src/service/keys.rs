@@ -211,7 +211,9 @@ pub fn revoke(
     now: Time,
 ) -> Result<(), Error> {
     let key = find_valid(tx, account, id, now)?;
-    keys::revoke(tx, &key.id, now)?;
+    if !keys::revoke(tx, &key.id, now)? {
+        return Err(Refusal::not_found("key").into());
+    }
     let (account, of) = (Some(key.account), Some(key.id.as_str()));
     audit_log::record(tx, now, actor, "key.revoke", account, of, &json!({}))
 }

@@ -85,9 +85,7 @@ impl Solana {
                     SLOT_SKIPPED | LONG_TERM_SKIPPED => Ok(SlotState::Skipped),
                     NOT_AVAILABLE | NOT_YET => Ok(SlotState::Missing),
                     CLEANED_UP => Ok(SlotState::TooOld),
-                    INVALID_PARAMS if error.message.contains("before the first") => {
-                        Ok(SlotState::TooOld)
-                    }
+                    _ if is_before_first_block(&error) => Ok(SlotState::TooOld),
                     _ => Err(unexpected_error(&format!("getBlock of slot {slot}"), &error)),
                 };
             }
@@ -232,6 +230,12 @@ fn pruned_slot_error(slot: u32) -> NodeError {
     NodeError::Wrong(format!(
         "it no longer has the block at {slot}, up to which the chain was read: name a node that keeps older blocks"
     ))
+}
+
+/// Returns `true` if a node refuses a slot because it no longer has its block. Its code is that of any invalid
+/// parameter, so that only the text tells.
+pub(super) fn is_before_first_block(error: &MethodError) -> bool {
+    error.code == INVALID_PARAMS && error.message.contains("before the first")
 }
 
 /// Converts Unix seconds to a time.

@@ -7,7 +7,7 @@ use super::answers::{Commitment, TransactionJson};
 use super::credits::{ListedCoins, TransactionCredits};
 use super::histories::SlotSignature;
 use super::set_aside::FORGOTTEN;
-use super::slots::{INVALID_PARAMS, MARGIN};
+use super::slots::{INVALID_PARAMS, MARGIN, is_before_first_block};
 use super::{KEPT_MAX, Solana, unexpected_error};
 use crate::chain::rpc::MethodError;
 use crate::chain::{NodeError, ReceivedOutput};
@@ -67,9 +67,9 @@ impl Solana {
         let mut answer = Err(MethodError { code: INVALID_PARAMS, message: String::new() });
         for (place, version) in versions.iter().enumerate().skip(first) {
             answer = self.call(method, &params(*version))?;
-            let is_refused = answer.as_ref().is_err_and(|error| {
-                error.code == INVALID_PARAMS && !error.message.contains("before the first")
-            });
+            let is_refused = answer
+                .as_ref()
+                .is_err_and(|error| error.code == INVALID_PARAMS && !is_before_first_block(error));
             if !is_refused {
                 self.versions.places.insert(method, place);
                 break;

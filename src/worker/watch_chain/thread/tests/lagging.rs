@@ -61,6 +61,12 @@ fn named_block_that_no_other_url_has_stalls_only_a_single_url() {
         scene.poll_for_minutes(2);
         let is_shared = urls == 2 && !is_behind;
         assert_eq!(scene.chain_view().keeps_up, is_shared, "{urls} {is_behind}");
+        // What the other URL said counts only until it is asked again.
+        if is_shared {
+            scene.two.urls[1].lock().unwrap().node.behind = 1;
+            scene.poll_for_minutes(2);
+            assert!(!scene.chain_view().keeps_up);
+        }
         scene.mine_after_minutes(0);
         scene.poll();
         assert!(scene.chain_view().keeps_up);
