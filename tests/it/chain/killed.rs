@@ -237,7 +237,8 @@ fn pay_and_kill(till: &TestnetShop, chain: &str, assets: &[&str], payer: &mut im
     let (mut in_the_middle, mut rounds, mut reorganised) = (0, 0, 0);
     while in_the_middle < kills {
         rounds += 1;
-        assert!(rounds < 3 * kills + 10, "no kill was within a block");
+        // On a busy machine most kills come when the block is stored.
+        assert!(rounds < 30 * kills, "{in_the_middle} kills were within a block");
         if dice.roll(3) == 0 {
             payer.reorganise(&mut dice, 1 + u32::from(usize::is_multiple_of(rounds, 2)));
             reorganised += 1;

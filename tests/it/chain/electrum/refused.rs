@@ -278,9 +278,9 @@ pub(super) fn pay_during_bad_answers(
     wait: impl Fn(&str, usize),
 ) {
     for (method, bad) in cases {
+        liar.inject(ElectrumFault::Answers(method, bad, times));
         // A new address makes the shop subscribe.
         let to = new_address(till, running);
-        liar.inject(ElectrumFault::Answers(method, bad, times));
         node.pay(&to, "0.25");
         node.mine(1);
         paid.push(to);
