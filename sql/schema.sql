@@ -1087,11 +1087,17 @@ create table event_rows (
   -- the object of the event, or its members that differ from those of `first`
   content    text    not null check (json_valid(content)),
   -- the refunded invoice at that time, for the legacy body
-  invoice    text    check (invoice is null or json_valid(invoice))
+  invoice    text    check (invoice is null or json_valid(invoice)),
+  -- status of the invoice or deposit before the change that the event tells of; null where its status stayed the same, and
+  -- for other objects
+  status_before text
 ) strict;
 create index events_of_account on event_rows (account, mode, seq);
 create index events_by_type on event_rows (account, mode, type, seq);
 create index events_by_object on event_rows (object_id, seq);
+-- Those that the team may get an e-mail about.
+create index events_for_mail on event_rows (seq) where status_before is not null and type in (
+  'invoice.confirmed', 'invoice.overpaid', 'invoice.underpaid', 'invoice.paid_late', 'deposit.confirmed');
 
 create view events as
 select r.seq, r.id, r.account, r.mode, r.type, r.object_id, r.created_at,
@@ -1264,6 +1270,12 @@ create table mail_messages (
 create index mail_waiting on mail_messages (priority, next_attempt_at) where state = 'pending' and is_sending = 0;
 create index mail_sending on mail_messages (seq) where is_sending = 1;
 create index mail_ended on mail_messages (ended_at) where ended_at is not null;
+
+-- The event up to which messages are queued. Without a row, that is the newest event at the next start with a mail server.
+create table mail_cursor (
+  id    integer primary key check (id = 1),
+  event integer not null
+) strict;
 
 -- Messages that a user wants.
 create table mail_preferences (

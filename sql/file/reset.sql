@@ -62,6 +62,7 @@ delete from chain_blocks;
 delete from chain_cursors;
 delete from chain_nodes;
 delete from mail_messages;
+delete from mail_cursor;
 delete from mail_alarms;
 delete from mail_summary_day;
 delete from receipt_accounts;

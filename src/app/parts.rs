@@ -264,7 +264,7 @@ impl SharedParts {
         kind: FileKind,
     ) -> Result<(Option<String>, bool), Error> {
         let begun = match kind {
-            FileKind::Sandbox => Ok(None),
+            FileKind::Sandbox => self.service.start_mail_cursor(self.clock.now()).map(|()| None),
             FileKind::Production => self.prepare_production_file(runtime),
         };
         // No other connection reads the file yet. Two connections that read the schema at the same time would wait
@@ -283,6 +283,7 @@ impl SharedParts {
     fn prepare_production_file(&self, runtime: &Runtime) -> Result<Option<String>, Error> {
         let (service, now) = (&self.service, self.clock.now());
         service.record_interrupted_job(now)?;
+        service.start_mail_cursor(now)?;
         runtime.block_on(service.settle_stale_destinations(now))?;
         runtime.block_on(service.record_interrupted_commands(now))?;
         service.create_setup_link(now)

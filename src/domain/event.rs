@@ -83,6 +83,12 @@ impl EventType {
         }
     }
 
+    /// Returns the status of an invoice that has this event when it enters the status.
+    pub fn invoice_status(self) -> Option<InvoiceStatus> {
+        let mut all = InvoiceStatus::ALL.iter().copied();
+        all.find(|status| EventType::for_status(*status) == Some(self))
+    }
+
     /// Returns the type that the event has in a body of this format; `None` if the format has no such event.
     pub const fn in_format(self, format: WebhookFormat) -> Option<EventType> {
         match format {

@@ -192,6 +192,7 @@ pub fn save(tx: &Tx<'_>, account: &Account, before: AccountStatus, now: Time) ->
         id: &account.id,
         object: &object,
         own_url: None,
+        status_before: None,
     };
     record_event(tx, now, kind, &subject)
 }

@@ -27,6 +27,8 @@ pub(super) struct EventSubject<'a> {
     pub(super) object: &'a RawValue,
     /// URL of an additional receiver: the `webhookUrl` of the invoice.
     pub(super) own_url: Option<&'a str>,
+    /// Status of the invoice or deposit before, if the event tells of a change of its status.
+    pub(super) status_before: Option<&'a str>,
 }
 
 /// Stores an event, and one delivery for each receiver.
@@ -60,6 +62,7 @@ pub(super) fn record_event_with_invoice(
         created_at: now,
         object: subject.object.get(),
         invoice: invoice.map(RawValue::get),
+        status_before: subject.status_before,
     };
     let event = events::insert(tx, &new)?;
     let deliver = |endpoint: Option<i64>, url: &str| {
@@ -183,7 +186,14 @@ mod tests {
         let recorded = objects.clone();
         write(&service, created, move |step| {
             recorded.iter().try_for_each(|object| {
-                let subject = EventSubject { account: 1, mode, id: "1", object, own_url: None };
+                let subject = EventSubject {
+                    account: 1,
+                    mode,
+                    id: "1",
+                    object,
+                    own_url: None,
+                    status_before: None,
+                };
                 record_event(step.tx, step.now, kind, &subject)
             })
         });

@@ -124,7 +124,7 @@ impl Service {
             invoices::insert(tx, &invoice)?
                 .ok_or_else(|| Error::Failed("an invoice was not written".to_owned()))?;
             let object = render::invoice(&invoice, &service.links, &[])?;
-            record_invoice_event(step, &invoice, &object, EventType::InvoiceCreated)?;
+            record_invoice_event(step, &invoice, &object, EventType::InvoiceCreated, None)?;
             Ok(LinkOutcome::Created(LinkInvoice {
                 token: service.links.checkout_token(&invoice.id),
                 invoice_id: invoice.id,

@@ -1,10 +1,10 @@
-//! E-mail: queues messages in the transaction of their cause, and stores what became of them. The worker sends them.
+//! E-mail: queues messages that follow from events and alarms, and stores what became of them. The worker sends them.
 //!
 //! Invariant: without a mail server nothing is queued. A sandbox queues messages too, and sends none.
 
 mod alarms;
 mod receipts;
-pub(super) mod sales;
+mod sales;
 mod summaries;
 
 use super::{Error, Member, Service, Step};
@@ -18,6 +18,7 @@ use crate::domain::time::{DAY_MS, Time};
 use crate::store::mail_messages::{self, NewMail};
 pub use crate::store::mail_messages::{DueMail, MailCounts};
 use crate::store::{FileKind, Reader, mail_preferences, receipts as receipts_table};
+pub(super) use sales::start_cursor;
 use std::sync::Arc;
 
 /// Maximum number of messages, and of languages, that one pruning step removes.

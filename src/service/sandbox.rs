@@ -15,7 +15,7 @@ pub use crate::domain::published_keys::{
 };
 
 use super::users::members;
-use super::{Error, Faults, Json, Service, Step, accounts as account_rules, keys, reseller};
+use super::{Error, Faults, Json, Service, Step, accounts as account_rules, keys, mail, reseller};
 use crate::domain::account::sandbox::{SandboxAccount, SandboxEndpoint};
 use crate::domain::account::{Account, AccountStatus, WebhookEndpoint};
 use crate::domain::apikey::KeyClass;
@@ -52,6 +52,7 @@ impl Service {
         self.write(now, move |step| {
             let Step { tx, .. } = *step;
             file::reset(tx)?;
+            mail::start_cursor(tx)?;
             seed(tx, now)
         })
         .await

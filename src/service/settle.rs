@@ -4,7 +4,6 @@
 
 use super::events::{EventSubject, record_event};
 use super::followed::lagging_chains;
-use super::mail::sales::mail_about_invoice;
 use super::{Error, Json, Step};
 use crate::domain::event::EventType;
 use crate::domain::invoice::{Invoice, InvoiceCoin};
@@ -51,13 +50,13 @@ pub(super) fn settle_and_render(
     }
     let before = invoice.status;
     let invoice = recompute_invoice(step, invoice)?;
-    mail_about_invoice(step, before, &invoice)?;
-    let is_told = invoice.status != before || cause == SettleCause::Confirmed;
-    let Some(kind) = EventType::for_status(invoice.status).filter(|_| is_told) else {
+    let status_before = Some(before).filter(|before| *before != invoice.status);
+    let has_event = status_before.is_some() || always_notifies;
+    let Some(kind) = EventType::for_status(invoice.status).filter(|_| has_event) else {
         return Ok((invoice, None));
     };
     let object = render::invoice(&invoice, &service.links, &[])?;
-    record_invoice_event(step, &invoice, &object, kind)?;
+    record_invoice_event(step, &invoice, &object, kind, status_before)?;
     Ok((invoice, Some(object)))
 }
 
@@ -90,12 +89,14 @@ fn recompute_invoice(step: &Step<'_>, mut invoice: Invoice) -> Result<Invoice, E
     Ok(invoice)
 }
 
-/// Records an event of an invoice. `object` is the invoice as JSON.
+/// Records an event of an invoice. `object` is the invoice as JSON, and `status_before` its status before if that has
+/// changed.
 pub(super) fn record_invoice_event(
     step: &Step<'_>,
     invoice: &Invoice,
     object: &RawValue,
     kind: EventType,
+    status_before: Option<InvoiceStatus>,
 ) -> Result<(), Error> {
     let Step { tx, now, .. } = *step;
     let subject = EventSubject {
@@ -104,6 +105,7 @@ pub(super) fn record_invoice_event(
         id: &invoice.id,
         object,
         own_url: invoice.webhook_url.as_deref(),
+        status_before: status_before.map(InvoiceStatus::as_str),
     };
     record_event(tx, now, kind, &subject)
 }

@@ -68,6 +68,12 @@ pub(crate) fn seeded_service() -> (Arc<Service>, TempFile) {
     sandbox_with_commit_callback(Box::new(|_| {}))
 }
 
+/// Opens the file of a [`seeded_service`] that was dropped, as the next process does.
+pub(crate) fn service_on_seeded_file(file: &TempFile) -> Arc<Service> {
+    let kinds = (FileKind::Sandbox, FileKind::Sandbox);
+    open_service(file, kinds, LiveMode::default(), Box::new(|_| {}))
+}
+
 /// Same as [`seeded_service`], with a callback for each commit.
 fn sandbox_with_commit_callback(on_commit: OnCommit) -> (Arc<Service>, TempFile) {
     let file = TempFile::new();

@@ -161,6 +161,7 @@ fn record_status_event(step: &Step<'_>, transfer: &Transfer) -> Result<(), Error
         id: &transfer.id,
         object: &object,
         own_url: None,
+        status_before: None,
     };
     record_event_with_invoice(tx, now, kind, &subject, invoice.as_deref())
 }

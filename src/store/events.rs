@@ -1,6 +1,6 @@
 //! The table `event_rows`: events of accounts, in the order in which they occurred. The view `events` adds their bodies.
 
-use super::statement::{commands, values};
+use super::statement::{commands, rows, values};
 use super::{PageBounds, Reader, StoreError, Tx};
 use crate::domain::asset::Mode;
 use crate::domain::event::EventType;
@@ -26,6 +26,23 @@ pub struct NewEvent<'a> {
     pub object: &'a str,
     /// Refunded invoice as JSON, for webhooks in the legacy format.
     pub invoice: Option<&'a str>,
+    /// Status of the invoice or deposit before, if the event tells of a change of its status.
+    pub status_before: Option<&'a str>,
+}
+
+/// A change of status that the team may get an e-mail about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatusChange {
+    /// `seq` of the event.
+    pub event: i64,
+    /// Type of the event, which tells the status after.
+    pub kind: EventType,
+    /// Id of the invoice or deposit.
+    pub object_id: String,
+    /// Status before, as in the API.
+    pub status_before: String,
+    /// Time of the change.
+    pub created_at: Time,
 }
 
 /// A query for events of an account.
@@ -85,6 +102,18 @@ values! {
         with { account, mode, before: page.before, limit: page.limit };
 }
 
+rows! {
+    fn read_change(event = "seq", kind = "type", object_id, status_before, created_at) -> StatusChange {
+        Ok(StatusChange { event, kind, object_id, status_before, created_at })
+    }
+
+    /// Returns the first changes of status after an event that the team may get an e-mail about.
+    pub fn changes_after(db, event: i64, limit: u32) -> Vec<StatusChange> =
+        select "from event_rows where seq > :event and status_before is not null and type in ( \
+            'invoice.confirmed', 'invoice.overpaid', 'invoice.underpaid', 'invoice.paid_late', 'deposit.confirmed') \
+            order by seq limit :limit";
+}
+
 values! {
     fn first_of_object(db, object_id: &str) -> Option<(seq: i64, content: String)> =
         "select seq, content from event_rows where object_id = :object_id order by seq limit 1";
@@ -94,7 +123,7 @@ commands! {
     fn insert_row(tx, event: &NewEvent<'_>, first: Option<i64>, content: &str) -> i64 =
         insert into event_rows {
             id: event.id, account: event.account, mode: event.mode, type: event.kind, object_id: event.object_id,
-            created_at: event.created_at, first, content, invoice: event.invoice,
+            created_at: event.created_at, first, content, invoice: event.invoice, status_before: event.status_before,
         };
 }
 
@@ -113,7 +142,10 @@ pub fn last_seq_before(
 /// The first event about an object is stored with the whole object. A later one is stored with the members that differ
 /// from the first. The view `events` puts them together.
 pub fn insert(tx: &Tx<'_>, event: &NewEvent<'_>) -> Result<i64, StoreError> {
-    tx.record_change(|changes| changes.events.push(event.id.to_owned()));
+    tx.record_change(|changes| {
+        changes.events.push(event.id.to_owned());
+        changes.mail |= event.status_before.is_some();
+    });
     if let Some((first, content)) = first_of_object(tx, event.object_id)?
         && let Some(changed) = changed_members(&content, event.object)
     {

@@ -46,6 +46,7 @@ pub mod left_behind;
 mod lock;
 mod lock_holder;
 pub mod mail_alarms;
+pub mod mail_cursor;
 pub mod mail_messages;
 pub mod mail_preferences;
 pub mod matches;

@@ -66,7 +66,7 @@ pub struct Changes {
     pub payment_links: bool,
     /// Whether deliveries became due.
     pub deliveries: bool,
-    /// Whether messages became due.
+    /// Whether messages became due, or the status of an object changed, which may make some due.
     pub mail: bool,
     /// Whether deadlines of invoices were added or moved.
     pub deadlines: bool,

@@ -1,4 +1,5 @@
-//! Sends e-mail: one message after the other through the operator's mail server. A sandbox only shows messages.
+//! Queues the messages of new events, and sends e-mail: one message after the other through the operator's mail server. A
+//! sandbox only shows messages.
 //!
 //! Invariant: a message is marked in the file before its text is sent. So a message that was being sent when the
 //! process ended is known, and is sent once more at most.
@@ -233,7 +234,13 @@ impl Worker for MailWorker {
             }
             self.has_recovered = true;
         }
-        if *self.stop.borrow() || self.pause().is_some() {
+        if *self.stop.borrow() {
+            return Ok(NextStep::Idle);
+        }
+        if self.service.queue_mail_of_events(now).await? {
+            return Ok(NextStep::Again);
+        }
+        if self.pause().is_some() {
             return Ok(NextStep::Idle);
         }
         let Some(mail) = self.service.next_due_mail(now)? else {

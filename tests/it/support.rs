@@ -3,6 +3,7 @@
 pub mod anvil;
 pub mod audit_log;
 pub mod browser;
+pub mod command;
 pub mod dice;
 mod documented_errors;
 pub mod electrum_proxy;

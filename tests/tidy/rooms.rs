@@ -15,6 +15,7 @@ const ORDER: &[&str] = &[
     "pruning",
     "backup",
     "audit",
+    "mail",
     // What a block means: gives each observation to its owner.
     "chains",
     "checkout",
@@ -28,7 +29,6 @@ const ORDER: &[&str] = &[
     "quotes",
     "settle",
     "summary",
-    "mail",
     // Money that goes out.
     "payouts",
     "refunds",

@@ -16,7 +16,6 @@ use crate::domain::time::Time;
 use crate::domain::unmatched::UnmatchedReason;
 use crate::domain::{id, render};
 use crate::service::events::{EventSubject, record_event};
-use crate::service::mail::sales::mail_about_deposit;
 use crate::service::rates::NoRate;
 use crate::service::{Error, Step};
 use crate::store::booking::{Booking, BookingSource};
@@ -129,6 +128,7 @@ pub(in crate::service) fn book_deposit(
 ) -> Result<ObservationOwner, Error> {
     let Step { service, tx, now } = *step;
     let before = deposit.status.payment_state();
+    let status_before = Some(deposit.status).filter(|_| before != next);
     let was_confirmed = deposit.was_confirmed;
     let confirms = next == PaymentState::Confirmed;
     deposit.status = next.into();
@@ -159,11 +159,9 @@ pub(in crate::service) fn book_deposit(
             id: &deposit.id,
             object: &object,
             own_url: None,
+            status_before: status_before.map(DepositStatus::as_str),
         };
         record_event(tx, now, EventType::DepositConfirmed, &subject)?;
-        if before != PaymentState::Confirmed {
-            mail_about_deposit(step, &deposit)?;
-        }
     }
     Ok(ObservationOwner::Deposit(Box::new(deposit)))
 }

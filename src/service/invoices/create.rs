@@ -278,7 +278,7 @@ fn record_creation(
         let (account, id) = (Some(invoice.account), Some(invoice.id.as_str()));
         audit_log::record(tx, now, actor, "invoice.create", account, id, &detail)?;
     }
-    record_invoice_event(step, invoice, object, EventType::InvoiceCreated)
+    record_invoice_event(step, invoice, object, EventType::InvoiceCreated, None)
 }
 
 /// Refuses to create an invoice if the account's status forbids new invoices. During maintenance, live invoices are

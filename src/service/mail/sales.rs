@@ -1,29 +1,103 @@
-//! Messages to the team about an invoice that is paid, or that a person has to look at.
+//! Messages to the team about an invoice that is paid, or that a person has to look at, and receipts to payers.
+//!
+//! They follow from events: the worker queues the messages of a change of status once its event is committed. Invariant:
+//! messages are queued in one transaction with the cursor, so that each event causes them once.
 
-use super::{Error, MailKind};
+use super::{Error, MailKind, Service};
 use crate::domain::deposit::Deposit;
 use crate::domain::invoice::Invoice;
 use crate::domain::mail::messages::{self, InvoiceFacts};
 use crate::domain::money::Currency;
 use crate::domain::status::InvoiceStatus;
+use crate::domain::time::Time;
 use crate::service::Step;
 use crate::service::mail::queue_for_team;
 use crate::service::mail::receipts::queue_receipt;
-use crate::store::accounts;
+use crate::store::events::{self, StatusChange};
+use crate::store::{Reader, Tx, accounts, deposits, invoices, mail_cursor};
+use std::sync::Arc;
+
+/// Maximum number of changes whose messages are queued in one transaction.
+const CHANGES_MAX: u32 = 100;
+
+impl Service {
+    /// Makes messages begin with the next event if there was no mail server before, or the file is a restored copy.
+    /// Without a mail server, forgets how far messages were queued. Called before the first request is served.
+    pub fn start_mail_cursor(self: &Arc<Self>, now: Time) -> Result<(), Error> {
+        let has_cursor = self.read(|db| Ok::<_, Error>(mail_cursor::event(db)?.is_some()))?;
+        if has_cursor == self.has_mail() {
+            return Ok(());
+        }
+        self.write_and_wait(now, |step| match step.service.has_mail() {
+            true => start_cursor(step.tx),
+            false => Ok(mail_cursor::remove(step.tx)?),
+        })
+    }
+
+    /// Queues the messages of the first changes of status after the cursor. Returns `true` if there may be more.
+    pub async fn queue_mail_of_events(self: &Arc<Self>, now: Time) -> Result<bool, Error> {
+        if self.read(|db| Ok::<_, Error>(new_changes(db)?.is_empty()))? {
+            return Ok(false);
+        }
+        self.write(now, |step| {
+            let changes = new_changes(step.tx)?;
+            for change in &changes {
+                queue_mail_of_change(&Step { now: change.created_at, ..*step }, change)?;
+            }
+            if let Some(last) = changes.last() {
+                mail_cursor::set(step.tx, last.event)?;
+            }
+            Ok(!changes.is_empty())
+        })
+        .await
+    }
+}
+
+/// Makes messages begin with the next event.
+pub(in crate::service) fn start_cursor(tx: &Tx<'_>) -> Result<(), Error> {
+    Ok(mail_cursor::set(tx, events::last_seq(tx)?)?)
+}
+
+/// Returns the first changes of status after the cursor.
+fn new_changes(db: &Reader<'_>) -> Result<Vec<StatusChange>, Error> {
+    match mail_cursor::event(db)? {
+        Some(event) => Ok(events::changes_after(db, event, CHANGES_MAX)?),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// Queues the messages of a change of status.
+fn queue_mail_of_change(step: &Step<'_>, change: &StatusChange) -> Result<(), Error> {
+    let unreadable = |_| Error::Failed(format!("status before event {}", change.event));
+    match change.kind.invoice_status() {
+        Some(status) => match invoices::by_id(step.tx, &change.object_id)? {
+            Some(invoice) => {
+                let before = change.status_before.parse().map_err(unreadable)?;
+                mail_about_invoice(step, &invoice, before, status)
+            }
+            None => Ok(()),
+        },
+        None => match deposits::by_id(step.tx, &change.object_id)? {
+            Some(deposit) => mail_about_deposit(step, &deposit),
+            None => Ok(()),
+        },
+    }
+}
 
 /// Queues the messages that follow from a change of an invoice's status: to the team, and the receipt.
-pub(in crate::service) fn mail_about_invoice(
+fn mail_about_invoice(
     step: &Step<'_>,
-    before: InvoiceStatus,
     invoice: &Invoice,
+    before: InvoiceStatus,
+    status: InvoiceStatus,
 ) -> Result<(), Error> {
     let Step { service, tx, now } = *step;
-    if !service.mails_about(invoice.mode) || invoice.status == before {
+    if !service.mails_about(invoice.mode) {
         return Ok(());
     }
-    let is_sale = invoice.status.is_paid() && !before.is_paid();
+    let is_sale = status.is_paid() && !before.is_paid();
     let has_task = matches!(
-        invoice.status,
+        status,
         InvoiceStatus::Overpaid | InvoiceStatus::Underpaid | InvoiceStatus::PaidLate
     );
     if !is_sale && !has_task {
@@ -45,19 +119,19 @@ pub(in crate::service) fn mail_about_invoice(
     if is_sale {
         let text = || messages::sale(&facts, now, &url);
         queue_for_team(step, MailKind::Sale, account, text)?;
-        queue_receipt(step, invoice)?;
+        // It may have lost its payment since the event.
+        if invoice.status.is_paid() {
+            queue_receipt(step, invoice)?;
+        }
     }
-    match messages::invoice_task(invoice.status, &facts, now, &url) {
+    match messages::invoice_task(status, &facts, now, &url) {
         Some(text) => queue_for_team(step, MailKind::Task, account, || text),
         None => Ok(()),
     }
 }
 
 /// Queues the messages to the team about a confirmed deposit.
-pub(in crate::service) fn mail_about_deposit(
-    step: &Step<'_>,
-    deposit: &Deposit,
-) -> Result<(), Error> {
+fn mail_about_deposit(step: &Step<'_>, deposit: &Deposit) -> Result<(), Error> {
     let Step { service, tx, now } = *step;
     if !service.mails_about(deposit.mode) {
         return Ok(());

@@ -1,11 +1,14 @@
 //! Receipts of many invoices at once, alarms over time, and attempts that ended with their process.
 
 use super::{MailKind, MailOutcome, MailPreferences};
+use crate::domain::invoice::draft::SimulatedAmount;
 use crate::domain::mail::SalesMail;
 use crate::domain::time::{DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, Time};
 use crate::service::mail::queue_for_team;
 use crate::service::mail::receipts::queue_receipt;
-use crate::service::tests::{NOW, audit_findings, block_on, seeded_service, write};
+use crate::service::tests::{
+    NOW, audit_findings, block_on, seeded_service, service_on_seeded_file, write,
+};
 use crate::service::{Error, Service, Step, accounts, sandbox};
 use crate::store::mail_messages::DueMail;
 use crate::store::{invoices, mail_preferences, receipts, users};
@@ -68,6 +71,45 @@ fn account_sends_at_most_200_receipts_in_a_day() {
     assert_eq!(next.len(), 200, "of invoices without a receipt");
     let count = service.read(|db| Ok::<_, Error>(receipts::count_since(db, 1, Time(0), 10_000)?));
     assert_eq!(count.unwrap(), 400);
+    assert_eq!(audit_findings(&service), [""; 0]);
+}
+
+/// Queues the messages of new events, and returns those that wait.
+fn queue_and_take(service: &Arc<Service>, now: Time) -> Vec<String> {
+    while block_on(service.queue_mail_of_events(now)).unwrap() {}
+    take_all(service, now).into_iter().map(|mail| mail.text.subject).collect()
+}
+
+#[test]
+fn event_causes_its_messages_once_in_this_process_or_the_next() {
+    let (service, file) = seeded_service();
+    subscribe_operator(&service);
+    let sell = |service: &Arc<Service>| {
+        let id = create_invoice(service, NOW);
+        let caller = service.authenticate(NOW, sandbox::SECRET_TEST).unwrap();
+        let case = SimulatedAmount::Exact;
+        block_on(service.simulate_payment(NOW, &caller, &id, case, None)).unwrap();
+    };
+    sell(&service);
+    assert_eq!(queue_and_take(&service, NOW), [""; 0], "messages have not begun");
+    service.start_mail_cursor(NOW).unwrap();
+    assert_eq!(queue_and_take(&service, NOW), [""; 0], "it was before the mail server");
+    sell(&service);
+    assert_eq!(take_all(&service, NOW).len(), 0, "the commit of the sale queues nothing");
+    // The process ends after the sale and before its message is queued.
+    drop(service);
+    let service = service_on_seeded_file(&file);
+    service.start_mail_cursor(NOW).unwrap();
+    assert_eq!(queue_and_take(&service, NOW).len(), 1);
+    drop(service);
+    let service = service_on_seeded_file(&file);
+    service.start_mail_cursor(NOW).unwrap();
+    assert_eq!(queue_and_take(&service, NOW), [""; 0]);
+    // A reset begins again with the first event.
+    block_on(service.reset_sandbox(NOW)).unwrap();
+    subscribe_operator(&service);
+    sell(&service);
+    assert_eq!(queue_and_take(&service, NOW).len(), 1);
     assert_eq!(audit_findings(&service), [""; 0]);
 }
 

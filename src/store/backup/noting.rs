@@ -8,7 +8,7 @@ use crate::store::connection::configure;
 use crate::store::foreign_log::find_foreign_log;
 use crate::store::lock::Lock;
 use crate::store::open::open_unshared;
-use crate::store::{StoreError, history, restored_logs, states};
+use crate::store::{StoreError, history, mail_cursor, restored_logs, states};
 use rusqlite::{Connection, OpenFlags};
 
 impl BackupCopy {
@@ -50,6 +50,8 @@ impl BackupCopy {
         let states = states::hashes_after_restore(&tx)?;
         let entry = audit_log::insert_on_conn(&tx, entry, Some(&states), now)?;
         restored_logs::insert_on_conn(&tx, entry, of_copy, replaced)?;
+        // The file that the copy replaces may have sent messages about the copy's events.
+        mail_cursor::remove_on_conn(&tx)?;
         tx.commit()?;
         Ok(conn.close().map_err(|(_, error)| error)?)
     }

@@ -3,10 +3,40 @@
 //! `COFFER_MAILS` and `COFFER_MAIL_KILLS` set the numbers of messages and of kills.
 
 use super::{FROM, count_query, queue_messages};
+use crate::support::command::run_coffer;
 use crate::support::installation::Installation;
 use crate::support::polling::wait_until;
 use crate::support::smtpd::Smtpd;
+use rusqlite::OptionalExtension;
 use std::collections::BTreeMap;
+
+#[test]
+fn messages_begin_with_the_next_event_after_a_restore() {
+    let Some(smtpd) = Smtpd::start("e-mail after a restore") else { return };
+    let served = Installation::new();
+    let cursor = || -> Option<i64> {
+        let found =
+            served.open_file().query_row("select event from mail_cursor", [], |row| row.get(0));
+        found.optional().unwrap()
+    };
+    let settings = ["--smtp", &smtpd.url(), "--smtp-from", FROM];
+    drop(served.start(&settings));
+    let first = cursor();
+    assert!(first < Some(7), "{first:?}");
+    let insert = "insert into event_rows (seq, id, account, mode, type, object_id, created_at, content) \
+        values (7, 'evt_0000000000000000' || printf('%08x', 0x80000007), 1, 'test', 'invoice.created', 'in', 0, '{}')";
+    served.open_file().execute(insert, []).unwrap();
+    let copy = served.path("copy.db");
+    run_coffer(&served.file, &["backup", copy.to_str().unwrap()]);
+    drop(served.start(&settings));
+    assert_eq!(cursor(), first, "a restart goes on where it was");
+    run_coffer(&served.file, &["restore", copy.to_str().unwrap(), "--force"]);
+    assert_eq!(cursor(), None);
+    drop(served.start(&settings));
+    assert_eq!(cursor(), Some(7));
+    drop(served.start(&[]));
+    assert_eq!(cursor(), None, "without a mail server nothing is queued later");
+}
 
 fn number(variable: &str, default: usize) -> usize {
     std::env::var(variable).map_or(default, |text| text.parse().unwrap())

@@ -7,6 +7,9 @@ mod settings;
 mod team;
 
 use crate::support::installation::Installation;
+use crate::support::polling::wait_until;
+use rusqlite::Connection;
+use std::path::Path;
 
 /// Sender of the messages.
 const FROM: &str = "Corner Shop <pay@shop.example>";
@@ -29,6 +32,17 @@ fn queue_messages(served: &Installation, numbers: std::ops::RangeInclusive<usize
         tx.execute(insert, texts).unwrap();
     }
     tx.commit().unwrap();
+}
+
+/// Opens the file of a sandbox once the messages of every event are queued.
+#[track_caller]
+fn open_with_all_messages(file: &Path) -> Connection {
+    let conn = Connection::open(file).unwrap();
+    let query = "select not exists (select 1 from event_rows where seq > (select event from mail_cursor) \
+        and status_before is not null and type in ('invoice.confirmed', 'invoice.overpaid', 'invoice.underpaid', \
+        'invoice.paid_late', 'deposit.confirmed'))";
+    assert!(wait_until(|| conn.query_row(query, [], |row| row.get(0)).unwrap()));
+    conn
 }
 
 /// Returns the query for the number of messages in this state.

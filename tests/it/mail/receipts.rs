@@ -1,5 +1,6 @@
 //! Receipts for payers, as a sandbox shows them.
 
+use super::open_with_all_messages;
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::stream::EventStream;
 use crate::support::{Shop, TEST, polling};
@@ -7,7 +8,7 @@ use serde_json::{Value, json};
 
 /// Returns the texts of all receipts: recipient, language, subject and body, oldest first.
 fn receipts(shop: &Shop) -> Vec<[String; 4]> {
-    let file = rusqlite::Connection::open(shop.file()).unwrap();
+    let file = open_with_all_messages(shop.file());
     let query = "select recipient, language, subject, body from mail_messages where kind = 'receipt' order by seq";
     let mut rows = file.prepare(query).unwrap();
     let rows = rows.query_map([], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?]));

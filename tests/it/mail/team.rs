@@ -1,5 +1,6 @@
 //! Messages to the team, as a sandbox shows them: sales, waiting work and alarms.
 
+use super::open_with_all_messages;
 use crate::support::TEST;
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::receiver::{Receiver, Reply};
@@ -11,7 +12,7 @@ const PATH: &str = "/dashboard/api/mail";
 
 /// Returns recipient, kind and subject of every message, oldest first.
 fn messages(all: &OperatorInterface) -> Vec<(String, String, String)> {
-    let file = rusqlite::Connection::open(all.shop.file()).unwrap();
+    let file = open_with_all_messages(all.shop.file());
     let query = "select recipient, kind, subject from mail_messages order by seq";
     let mut rows = file.prepare(query).unwrap();
     let rows = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));

@@ -5,14 +5,13 @@ use crate::invoices::idempotency::concurrent_responses;
 use crate::operator::wallets::{EVM_XPUB, VPUB, XPUB, ZPUB, parse_output, run_wallet_command};
 use crate::process::serve::{ProductionFile, call, start_server};
 use crate::support::audit_log::record_direct_writes;
+use crate::support::command::run_coffer;
 use crate::support::sandbox_file::text_column;
 use coffer::domain::asset::Chain;
 use coffer::domain::wallet::{WalletHints, read};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::path::Path;
-use std::process::Command;
 use std::slice;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -72,15 +71,6 @@ pub fn set_watched(shop: &ProductionFile, chain: &str) {
 fn add_wallet(shop: &ProductionFile, chain: &str, key: &str) -> String {
     let added = parse_output(&run_wallet_command(&shop.file(), &["add", chain, "--yes"], key));
     added[0]["id"].as_str().unwrap().to_owned()
-}
-
-/// Runs a command that must succeed, and returns its output.
-#[track_caller]
-pub fn run_coffer(file: &Path, args: &[&str]) -> String {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-    let output = command.args(args).arg("--file").arg(file).output().unwrap();
-    assert!(output.status.success(), "{args:?}");
-    String::from_utf8(output.stdout).unwrap()
 }
 
 /// Returns the live addresses of a customer, as pairs of chain family and address.

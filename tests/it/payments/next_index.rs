@@ -2,11 +2,12 @@
 //! assigned.
 
 use super::live_addresses::{
-    NODES, derive_address, live_customer_addresses, open_shop, run_coffer, set_watched,
+    NODES, derive_address, live_customer_addresses, open_shop, set_watched,
 };
 use crate::file::audit::findings;
 use crate::operator::wallets::{EVM_XPUB, ZPUB, parse_output, run_wallet_command};
 use crate::process::serve::start_server;
+use crate::support::command::run_coffer;
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::sandbox_file::text_column;
 use coffer::domain::asset::Chain;

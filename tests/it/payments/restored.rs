@@ -1,11 +1,12 @@
 //! Tests that restore older copies: no live address is assigned twice, and no transfer is paid twice.
 
 use super::live_addresses::{
-    NODES, derive_address, live_customer_addresses, open_shop, run_coffer, set_watched,
+    NODES, derive_address, live_customer_addresses, open_shop, set_watched,
 };
 use crate::file::audit::findings;
 use crate::operator::wallets::{EVM_XPUB, XPUB, ZPUB, parse_output, run_wallet_command};
 use crate::process::serve::{ProductionFile, start_server};
+use crate::support::command::run_coffer;
 use crate::support::dice::Dice;
 use crate::support::installation::{
     ETHEREUM, Installation, RunningServer, approval_body, signer_settings,
