@@ -3,13 +3,13 @@
 
 use super::evm::fixtures::{error_response, start_changing_proxy};
 use crate::file::audit::findings;
-use crate::operator::wallets::{EVM_XPUB, parse_output, run_wallet_command};
+use crate::operator::wallets::{EVM_XPUB, run_wallet_command};
 use crate::support::anvil::{ADDRESS, Node, address_word};
+use crate::support::command::run_coffer;
 use crate::support::installation::{Installation, RunningServer};
 use crate::support::receiver::Receiver;
 use crate::support::{Response, agent, send};
 use serde_json::{Value, json};
-use std::process::Command;
 
 const FOREIGN: &str = "0x1111111111111111111111111111111111111111";
 /// Price of an invoice: 0.01 ether, in wei.
@@ -34,7 +34,7 @@ impl ClaimShop {
         let served = Installation::new();
         let rates = served.path("rates.json");
         std::fs::write(&rates, r#"{"ETH": {"EUR": "2000", "USD": "2200"}}"#).unwrap();
-        parse_output(&run_wallet_command(&served.file, &["add", "evm", "--yes"], EVM_XPUB));
+        run_wallet_command(&served.file, &["add", "evm", "--yes"], EVM_XPUB).json_lines();
         Some(ClaimShop { rates: format!("fixed:{}", rates.display()), anvil, blind, served })
     }
 
@@ -148,9 +148,7 @@ fn assert_rescans_keep_observation(shop: &ClaimShop, seen: &str) {
         let running = shop.start(node);
         let came = claim_outcomes(&running);
         assert_eq!(came[0].0, "refused", "{came:?}");
-        let mut rescan = Command::new(env!("CARGO_BIN_EXE_coffer"));
-        rescan.args(["rescan", "ethereum", "--from", "1", "--file"]);
-        assert!(rescan.arg(&shop.served.file).status().unwrap().success());
+        run_coffer(&shop.served.file, &["rescan", "ethereum", "--from", "1"]);
         drop(running);
         let running = shop.start(node);
         let open = "select count(*) || '' from rescans where ended_at is null";

@@ -2,7 +2,7 @@
 
 use super::till::TestnetShop;
 use crate::file::audit::findings;
-use crate::operator::wallets::{EVM_XPUB, parse_output, run_wallet_command};
+use crate::operator::wallets::{EVM_XPUB, run_wallet_command};
 use crate::support::anvil::Node;
 use crate::support::installation::RunningServer;
 use crate::support::litecoind::Litecoind;
@@ -212,7 +212,7 @@ fn ethereum_waits_for_finality_if_price_or_pending_sum_is_large() {
         return;
     };
     let till = TestnetShop::new(&["--node", &format!("ethereum={}", node.url)]);
-    parse_output(&run_wallet_command(&till.served.file, &["add", "evm", "--yes"], EVM_XPUB));
+    run_wallet_command(&till.served.file, &["add", "evm", "--yes"], EVM_XPUB).json_lines();
     let mut counter = ConfirmationShop::open(&till, "ethereum", "ETH");
     let account = format!("/dashboard/api/accounts/{}", till.served.account);
     let enabled = json!({ "customersEnabled": true });

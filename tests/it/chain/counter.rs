@@ -4,7 +4,7 @@
 
 use super::till::TestnetShop;
 use crate::file::audit::findings;
-use crate::operator::wallets::{parse_output, run_wallet_command};
+use crate::operator::wallets::run_wallet_command;
 use crate::support::audit_log::record_direct_writes;
 use crate::support::installation::RunningServer;
 use crate::support::payer::{Coin, Payer, format_units, outpoint, parse_units};
@@ -83,7 +83,7 @@ impl<'a> UtxoShop<'a> {
         let public = Xpub::from_priv(&secp, &account).to_string();
         let chain = node.chain.to_string();
         let add = ["add", &chain, "--yes", "--script", script, "--network", "regtest"];
-        let added = parse_output(&run_wallet_command(&till.served.file, &add, &public));
+        let added = run_wallet_command(&till.served.file, &add, &public).json_lines();
         let counter =
             UtxoShop { till, node, payer, coin, script, account, ahead, strays: Vec::new() };
         counter.assert_addresses_match_node(&added[0], &public);

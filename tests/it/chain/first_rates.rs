@@ -1,6 +1,6 @@
 //! Payments that arrive before the server knows any rate. They wait, and are booked when the first rates arrive.
 
-use crate::operator::wallets::{EVM_XPUB, parse_output, run_wallet_command};
+use crate::operator::wallets::{EVM_XPUB, run_wallet_command};
 use crate::support::anvil::Node;
 use crate::support::exchanges::{Exchanges, SourceReply};
 use crate::support::installation::{Installation, RunningServer};
@@ -20,7 +20,7 @@ impl EtherShop {
         let served = Installation::new();
         let customers = "update accounts set customers_enabled = 1";
         served.open_file().execute(customers, []).unwrap();
-        parse_output(&run_wallet_command(&served.file, &["add", "evm", "--yes"], EVM_XPUB));
+        run_wallet_command(&served.file, &["add", "evm", "--yes"], EVM_XPUB).json_lines();
         let node = format!("ethereum={}", node.url);
         let rates = exchanges.rates_setting(&["binance", "coingecko"]);
         let settings = ["--test-networks", "--node", &node, "--rates", &rates];

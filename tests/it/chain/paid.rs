@@ -2,7 +2,7 @@
 
 use super::till::{TPUB, TestnetShop};
 use crate::file::audit::findings;
-use crate::operator::wallets::{parse_output, run_wallet_command};
+use crate::operator::wallets::run_wallet_command;
 use crate::support::anvil::Node;
 use crate::support::installation::RunningServer;
 use crate::support::litecoind::Litecoind;
@@ -116,7 +116,7 @@ fn resume_stopped_wallet(till: &TestnetShop, running: &RunningServer, address: &
     assert_eq!(till.offered_assets(running), Vec::<String>::new());
     let why = "something came to its index 900, which this file has not handed out: \
         this file is older than the wallet, or the key is used elsewhere";
-    let listed = parse_output(&run_wallet_command(&till.served.file, &["list"], ""));
+    let listed = run_wallet_command(&till.served.file, &["list"], "").json_lines();
     let problem = listed[0]["problem"].as_str().unwrap();
     assert!(problem.ends_with(why), "{problem}");
     let shown = running.operator_request("GET", "/dashboard/api/wallets", &Value::Null);
@@ -131,9 +131,9 @@ fn resume_stopped_wallet(till: &TestnetShop, running: &RunningServer, address: &
     let noted = running.operator_request("GET", "/dashboard/api/audit-log", &Value::Null);
     assert_eq!(noted.text.matches("\"wallet.stop\"").count(), 1, "{}", noted.text);
     let add = |next| till.add_wallet("litecoin", TPUB, &["--next", next]);
-    let refused = String::from_utf8(add("900").stderr).unwrap();
+    let refused = add("900").errors;
     assert!(refused.contains("next must be at least 901"), "{refused}");
-    parse_output(&add("901"));
+    add("901").json_lines();
     assert_eq!(till.offered_assets(running), ["LTC"]);
     assert_eq!(till.create_invoice(running, "LTC")["depositAddress"], address);
 }

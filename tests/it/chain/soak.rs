@@ -11,8 +11,9 @@ use super::killed::tron::{ASSET as TRON_TOKEN, TronPayer};
 use super::killed::{AnvilPayer, LitecoindPayer, RandomPayer};
 use super::till::TestnetShop;
 use crate::file::audit::findings;
-use crate::operator::wallets::{EVM_XPUB, parse_output, run_subcommand, run_wallet_command};
+use crate::operator::wallets::{EVM_XPUB, run_wallet_command};
 use crate::support::anvil::Node;
+use crate::support::command::coffer_output_with_input;
 use crate::support::dice::Dice;
 use crate::support::electrum_proxy::ElectrumProxy;
 use crate::support::electrumx::Electrumx;
@@ -137,14 +138,14 @@ fn open_shop(sides: &[SoakChain], tokens: &[String]) -> TestnetShop {
         till.add_settings(vec!["--token".to_owned(), token.clone()]);
     }
     for chain in ["bitcoin", "litecoin", "dogecoin"] {
-        parse_output(&till.add_wallet(chain, super::till::TPUB, &[]));
+        till.add_wallet(chain, super::till::TPUB, &[]).json_lines();
     }
     for family in ["evm", "tron"] {
-        parse_output(&run_wallet_command(&till.served.file, &["add", family, "--yes"], EVM_XPUB));
+        run_wallet_command(&till.served.file, &["add", family, "--yes"], EVM_XPUB).json_lines();
     }
     let pool: Vec<String> = (0..20).map(address_without_key).collect();
-    let import = ["import", "solana", "-"];
-    parse_output(&run_subcommand("pool", &till.served.file, &import, &pool.join("\n")));
+    let import = ["pool", "import", "solana", "-"];
+    coffer_output_with_input(&till.served.file, &import, &pool.join("\n")).json_lines();
     till
 }
 

@@ -2,14 +2,15 @@
 //!
 //! Invariant: rates are fixed, and wallets have public keys only.
 
-use crate::operator::wallets::{EVM_XPUB, parse_output, run_subcommand, run_wallet_command};
+use crate::operator::wallets::{EVM_XPUB, run_wallet_command};
+use crate::support::command::{CommandOutput, coffer_output_with_input};
 use crate::support::installation::{Installation, RunningServer};
 use crate::support::receiver::{ReceivedRequest, Receiver, Reply};
 use crate::support::surfpool::{Surfpool, USDC, USDT};
 use crate::support::{agent, send};
 use serde_json::{Value, json};
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::Command;
 
 /// Extended public key of an account in regtest.
 pub const TPUB: &str = "tpubDC8msFGeGuwnKG9Upg7DM2b4DaRqg3CUZa5g8v2SRQ6K4NSkxUgd7HsL2XVWbVm39yBA4LAxysQAm397zwQSQoQgewGiYZqrA9DsP4zbQ1M";
@@ -60,7 +61,7 @@ impl TestnetShop {
     #[track_caller]
     pub fn with_utxo_chain(chain: &str, url: &str) -> TestnetShop {
         let till = TestnetShop::new(&["--node", &format!("{chain}={url}")]);
-        parse_output(&till.add_wallet(chain, TPUB, &[]));
+        till.add_wallet(chain, TPUB, &[]).json_lines();
         till
     }
 
@@ -75,7 +76,7 @@ impl TestnetShop {
         let (url, contract) = (format!("{chain}={url}"), format!("{asset}={contract}"));
         let till = TestnetShop::new(&["--node", &url, "--token", &contract]);
         let family = if chain == "tron" { chain } else { "evm" };
-        parse_output(&run_wallet_command(&till.served.file, &["add", family, "--yes"], EVM_XPUB));
+        run_wallet_command(&till.served.file, &["add", family, "--yes"], EVM_XPUB).json_lines();
         till
     }
 
@@ -87,13 +88,14 @@ impl TestnetShop {
         let (url, usdc, usdt) = (format!("solana={url}"), token(USDC), token(USDT));
         let till = TestnetShop::new(&["--node", &url, "--token", &usdc, "--token", &usdt]);
         let pool = node.pool_addresses(0, 40).join("\n");
-        parse_output(&run_subcommand("pool", &till.served.file, &["import", "solana", "-"], &pool));
+        coffer_output_with_input(&till.served.file, &["pool", "import", "solana", "-"], &pool)
+            .json_lines();
         till
     }
 
     /// Adds a regtest wallet. The shop may already have this wallet. Returns the output of the command.
     #[track_caller]
-    pub fn add_wallet(&self, chain: &str, key: &str, besides: &[&str]) -> Output {
+    pub fn add_wallet(&self, chain: &str, key: &str, besides: &[&str]) -> CommandOutput {
         let script = if chain == "dogecoin" { "pkh" } else { "wpkh" };
         let script = ["--script", script, "--network", "regtest"];
         let add = [&["add", chain, "--yes"][..], &script, besides].concat();

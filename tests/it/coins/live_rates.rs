@@ -2,12 +2,12 @@
 //!
 //! The sources are local HTTP servers that respond in the documented formats.
 
+use crate::support::command::coffer_output;
 use crate::support::exchanges::{Exchanges, SOURCES, SourceReply};
 use crate::support::installation::{Installation, RunningServer};
 use SourceReply::{Bitcoin, Nothing, Status};
 use serde_json::{Value, json};
 use std::path::Path;
-use std::process::Command;
 
 /// Query for all rate sources: name, 1 if the source has responded, and 1 if the source has a problem.
 pub(super) const SOURCE_STATES_QUERY: &str = "select group_concat(source || ' ' || (told_at is not null) || ' ' || (problem is not null), ', ')
@@ -88,9 +88,7 @@ impl RunningServer {
 /// Runs `coffer doctor` on a file with this `--rates` setting, and returns its output.
 #[track_caller]
 pub(super) fn run_doctor(file: &Path, rates: &str) -> String {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-    command.args(["doctor", "--rates", rates, "--file"]).arg(file);
-    String::from_utf8(command.output().unwrap().stdout).unwrap()
+    coffer_output(file, &["doctor", "--rates", rates]).printed
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! Rate settings: the operator's rate file, the spread of an account, and the rate of payouts.
 
 use crate::coins::live_rates::{ALL_SOURCES_RESPONDED, SOURCE_STATES_QUERY, run_doctor};
+use crate::support::command::coffer_output;
 use crate::support::exchanges::{Exchanges, SOURCES, SourceReply::Bitcoin};
 use crate::support::installation::{Installation, RunningServer};
 use crate::support::{agent, send};
 use serde_json::{Value, json};
-use std::process::Command;
 
 #[test]
 fn changed_rate_file_is_reloaded_and_broken_one_ignored() {
@@ -83,12 +83,10 @@ fn unusable_rate_setting_is_rejected_at_start() {
         ("kraken,bitstamp", "--rates kraken,bitstamp: \"bitstamp\" is not a source"),
         ("", "must name at least 2"),
     ] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-        command.args(["serve", "--listen", "127.0.0.1:0", "--rates", rates, "--file"]);
-        let output = command.arg(&served.file).output().unwrap();
-        assert_eq!(output.status.code(), Some(1), "{rates}");
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(said.contains(problem), "{said}");
+        let serve = ["serve", "--listen", "127.0.0.1:0", "--rates", rates];
+        let output = coffer_output(&served.file, &serve);
+        assert_eq!(output.code, Some(1), "{rates}");
+        assert!(output.errors.contains(problem), "{}", output.errors);
     }
 }
 

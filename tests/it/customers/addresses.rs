@@ -1,10 +1,10 @@
 //! Customer addresses: one for each chain family, stable, unique, and bound to one account and mode.
 
 use crate::invoices::idempotency::concurrent_responses;
+use crate::support::command::{run_coffer, run_coffer_json};
 use crate::support::{LIVE, Response, Shop, TEST};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::path::Path;
-use std::process::Command;
 
 impl Shop {
     /// Requests the addresses of a customer. The request creates missing addresses.
@@ -24,26 +24,18 @@ impl Shop {
     }
 }
 
-/// Runs a command on the file of a running server, and returns its JSON output.
-#[track_caller]
-fn run_coffer(file: &Path, args: &[&str]) -> Value {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-    let output = command.args(args).args(["--sandbox", "--file"]).arg(file).output().unwrap();
-    assert!(output.status.success(), "{args:?}: {output:?}");
-    serde_json::from_slice(&output.stdout).unwrap()
-}
-
 /// Creates a second account with customers enabled. Returns its secret key.
 #[track_caller]
 pub fn create_second_account(file: &Path, mode: &str) -> String {
-    let id = run_coffer(file, &["account", "create", "Another Shop"])["id"].clone();
-    let id = id.as_str().unwrap();
-    run_coffer(file, &["account", "approve", id]);
+    let create = ["account", "create", "Another Shop", "--sandbox"];
+    let account = run_coffer_json(file, &create);
+    let id = account["id"].as_str().unwrap();
+    run_coffer(file, &["account", "approve", id, "--sandbox"]);
     rusqlite::Connection::open(file)
         .unwrap()
         .execute("update accounts set customers_enabled = 1 where id = ?1", [id])
         .unwrap();
-    let key = run_coffer(file, &["key", "create", id, "--mode", mode]);
+    let key = run_coffer_json(file, &["key", "create", id, "--mode", mode, "--sandbox"]);
     key["key"].as_str().unwrap().to_owned()
 }
 

@@ -1,30 +1,20 @@
 //! `coffer audit`: it accepts a correct file and finds each fault that a test writes into a file.
 
+use crate::support::command::{CommandOutput, coffer_output};
 use crate::support::scratch::Scratch;
 use crate::support::{LIVE, Shop, TEST};
 use rusqlite::Connection;
 use serde_json::json;
 use std::path::Path;
-use std::process::{Command, Output};
-
-/// Runs the audit on a file.
-pub fn run_audit(file: &Path) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-    command.args(["audit", "--file"]).arg(file);
-    command.output().unwrap()
-}
 
 /// Returns the findings of the audit, one line each.
 #[track_caller]
 pub fn findings(file: &Path) -> Vec<String> {
-    let output = run_audit(file);
-    let printed = String::from_utf8(output.stdout).unwrap();
-    let failed = String::from_utf8(output.stderr).unwrap();
+    let CommandOutput { code, printed, errors } = coffer_output(file, &["audit"]);
     let is_finding = |line: &&str| line.starts_with("rule ");
     let lines: Vec<String> = printed.lines().filter(is_finding).map(str::to_owned).collect();
     let is_clean = lines.is_empty() && printed.starts_with("nothing found in ");
-    assert_eq!(output.status.success(), is_clean, "{printed}{failed}");
-    assert_eq!(output.status.code(), Some(i32::from(!is_clean)), "{failed}");
+    assert_eq!(code, Some(i32::from(!is_clean)), "{printed}{errors}");
     lines
 }
 
@@ -127,9 +117,9 @@ fn audit_accepts_a_file_with_every_feature() {
     let scratch = Scratch::new();
     let copy = scratch.path("copy.db");
     std::fs::copy(shop.file(), &copy).unwrap();
-    let missing = run_audit(&scratch.path("none.db"));
-    assert_eq!(missing.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&missing.stderr).contains("none.db does not exist"));
+    let missing = coffer_output(&scratch.path("none.db"), &["audit"]);
+    assert_eq!(missing.code, Some(1));
+    assert!(missing.errors.contains("none.db does not exist"));
 }
 
 #[test]
@@ -208,7 +198,7 @@ fn audit_finds_a_broken_reference_and_a_damaged_file() {
     let middle = bytes.len() / 2;
     bytes[middle..middle + 4096].fill(0xa5);
     std::fs::write(&file, bytes).unwrap();
-    assert!(!run_audit(&file).status.success());
+    assert_ne!(coffer_output(&file, &["audit"]).code, Some(0));
 }
 
 #[test]
@@ -228,8 +218,7 @@ fn audit_names_damaged_pages() {
     let (page, page_bytes) = (page as usize, page_bytes as usize);
     bytes[(page - 1) * page_bytes..][..page_bytes].fill(0xa5);
     std::fs::write(&file, bytes).unwrap();
-    let output = run_audit(&file);
-    let printed = String::from_utf8(output.stdout).unwrap();
-    assert!(printed.starts_with("rule 6: the file is "), "{printed}");
-    assert_eq!(output.status.code(), Some(1));
+    let output = coffer_output(&file, &["audit"]);
+    assert!(output.printed.starts_with("rule 6: the file is "), "{}", output.printed);
+    assert_eq!(output.code, Some(1));
 }

@@ -1,9 +1,9 @@
 //! Edits by a person with write access to the file. `coffer audit` reports every edit.
 
 use super::audit::{findings, shop_with_every_feature};
+use crate::support::command::run_coffer;
 use crate::support::scratch::Scratch;
 use rusqlite::Connection;
-use std::process::Command;
 
 /// Edits a copy of a file that has rows in every table, and asserts an audit finding with this beginning and end.
 #[track_caller]
@@ -156,10 +156,7 @@ fn audit_derives_addresses_unless_disabled() {
         (&[][..], " addresses derived again in "),
         (&["--skip-addresses"], "addresses not derived again"),
     ] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-        let output = command.arg("audit").args(more).arg("--file").arg(shop.file());
-        let output = output.output().unwrap();
-        let printed = String::from_utf8(output.stdout).unwrap();
-        assert!(output.status.success() && printed.contains(last), "{printed}");
+        let printed = run_coffer(shop.file(), &[&["audit"], more].concat());
+        assert!(printed.contains(last), "{printed}");
     }
 }

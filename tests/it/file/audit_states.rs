@@ -2,7 +2,7 @@
 //! audit log has a hash of each value.
 
 use super::audit::findings;
-use crate::operator::wallets::{ZPUB, parse_output, run_wallet_command};
+use crate::operator::wallets::{ZPUB, run_wallet_command};
 use crate::support::audit_log::record_direct_writes;
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::scratch::Scratch;
@@ -140,7 +140,7 @@ fn edited_settings_and_pools_are_found() {
 fn edited_wallet_is_found() {
     let scratch = Scratch::new();
     let file = scratch.path("file.db");
-    parse_output(&run_wallet_command(&file, &["add", "bitcoin", "--yes"], ZPUB));
+    run_wallet_command(&file, &["add", "bitcoin", "--yes"], ZPUB).json_lines();
     assert_eq!(findings(&file), Vec::<String>::new());
     assert_edit_found(&file, "update wallets set key = randomblob(33)", "wallet ");
     assert_edit_found(&file, "update wallets set network = 'test'", "wallet ");

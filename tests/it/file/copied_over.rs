@@ -1,32 +1,17 @@
 //! A copy that was put over a file while the log of that file is still beside it.
 
+use crate::support::command::{coffer_output, run_coffer, run_coffer_failing};
 use crate::support::process::{Process, start_sandbox};
 use crate::support::scratch::{Scratch, path_text};
 use crate::support::{TEST, agent, polling, send};
 use rusqlite::Connection;
 use serde_json::json;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// Versions in the header of a file in rollback mode, and of a file in WAL mode.
 const ROLLBACK: [u8; 2] = [1, 1];
 const WAL: [u8; 2] = [2, 2];
-
-/// Runs a command of the binary, and returns its exit code and output.
-fn run_coffer(args: &[&str], file: &Path) -> (Option<i32>, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-    command.args(args).arg("--file").arg(file);
-    let output = command.stdin(Stdio::null()).output().unwrap();
-    let said = [output.stdout, output.stderr].concat();
-    (output.status.code(), String::from_utf8_lossy(&said).into_owned())
-}
-
-#[track_caller]
-fn run_expecting_success(args: &[&str], file: &Path) -> String {
-    let (code, said) = run_coffer(args, file);
-    assert_eq!(code, Some(0), "{args:?}: {said}");
-    said
-}
 
 fn create_invoices(url: &str, count: usize) {
     let body = json!({ "amount": "20.00", "currency": "EUR" }).to_string();
@@ -70,7 +55,7 @@ fn killed_shop() -> KilledShop {
     let [file, copy, log] = ["shop.db", "copy.db", "shop.db-wal"].map(|name| scratch.path(name));
     let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
     create_invoices(&url, 2);
-    run_expecting_success(&["backup", path_text(&copy)], &file);
+    run_coffer(&file, &["backup", path_text(&copy)]);
     create_invoices(&url, 2);
     process.kill();
     assert!(std::fs::metadata(&log).unwrap().len() > 0);
@@ -92,19 +77,19 @@ fn every_copy_is_in_rollback_mode_until_a_server_starts() {
     assert!(post("/sandbox/snapshots/one/restore") < 300);
     assert_plain_copy(&snapshot);
     for _ in 0..2 {
-        run_expecting_success(&["backup", "--force", path_text(&copy)], &file);
+        run_coffer(&file, &["backup", "--force", path_text(&copy)]);
         assert_plain_copy(&copy);
     }
     assert!(process.close_input_and_wait());
     assert_eq!((header_versions(&file), invoice_count(&file)), (WAL, 2));
-    run_expecting_success(&["restore", path_text(&copy)], &restored);
+    run_coffer(&restored, &["restore", path_text(&copy)]);
     for name in [&copy, &restored] {
         assert_plain_copy(name);
         for args in [&["audit"][..], &["account", "list"], &["key", "list"]] {
-            run_expecting_success(args, name);
+            run_coffer(name, args);
             assert_plain_copy(name);
         }
-        run_expecting_success(&["account", "create", "Second", "--sandbox"], name);
+        run_coffer(name, &["account", "create", "Second", "--sandbox"]);
         assert_plain_copy(name);
         let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(name)]);
         assert_eq!(header_versions(name), WAL);
@@ -138,16 +123,15 @@ fn copy_beside_the_log_of_another_file_is_refused() {
     ];
     for args in commands {
         for name in [&file, &link] {
-            let (code, said) = run_coffer(args, name);
-            assert_eq!(code, Some(1), "{args:?}: {said}");
+            let said = run_coffer_failing(name, args);
             for part in [path_text(&file), path_text(&log), "`coffer restore ", "`mv "] {
                 assert!(said.contains(part), "{args:?}: {said}");
             }
             assert!(!said.contains("start `coffer serve` once"), "{args:?}: {said}");
         }
     }
-    let (code, said) = run_coffer(&["restore", path_text(&file)], &other);
-    assert!(code == Some(1) && said.contains(path_text(&log)), "{said}");
+    let said = run_coffer_failing(&other, &["restore", path_text(&file)]);
+    assert!(said.contains(path_text(&log)), "{said}");
     assert!(!other.exists());
     assert!([&file, &log].map(|path| std::fs::read(path).unwrap()) == before);
 }
@@ -157,13 +141,14 @@ fn copy_beside_the_log_of_another_file_is_mended_by_a_restore() {
     let KilledShop { scratch, file, copy, log } = killed_shop();
     std::fs::copy(&copy, &file).unwrap();
     let left = std::fs::read(&log).unwrap();
-    let said = run_expecting_success(&["restore", path_text(&copy), "--force"], &file);
-    assert!(said.contains("cannot be read"), "{said}");
+    let restored = coffer_output(&file, &["restore", path_text(&copy), "--force"]);
+    assert_eq!(restored.code, Some(0), "{restored:?}");
+    assert!(restored.errors.contains("cannot be read"), "{restored:?}");
     assert_plain_copy(&file);
     assert_eq!(invoice_count(&file), 2);
     // The log may have the newest writes of a file that the operator has moved.
     assert!(std::fs::read(scratch.path("shop.db-wal-kept0")).unwrap() == left);
-    run_expecting_success(&["audit"], &file);
+    run_coffer(&file, &["audit"]);
 }
 
 #[test]
@@ -172,7 +157,7 @@ fn copy_beside_the_log_of_another_file_is_mended_by_moving_the_log() {
     let moved = scratch.path("moved.db");
     std::fs::rename(&file, &moved).unwrap();
     std::fs::copy(&copy, &file).unwrap();
-    assert_eq!(run_coffer(&["audit"], &file).0, Some(1));
+    run_coffer_failing(&file, &["audit"]);
     std::fs::rename(&log, scratch.path("moved.db-wal")).unwrap();
     std::fs::remove_file(scratch.path("shop.db-shm")).unwrap();
     let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
@@ -185,7 +170,7 @@ fn copy_beside_the_log_of_another_file_is_mended_by_moving_the_log() {
 fn restore_keeps_the_log_of_a_file_that_was_moved() {
     let KilledShop { scratch, file, copy, .. } = killed_shop();
     std::fs::rename(&file, scratch.path("moved.db")).unwrap();
-    run_expecting_success(&["restore", path_text(&copy)], &file);
+    run_coffer(&file, &["restore", path_text(&copy)]);
     let kept = scratch.path("shop.db-wal-kept0");
     std::fs::rename(kept, scratch.path("moved.db-wal")).unwrap();
     assert_eq!(invoice_count(&scratch.path("moved.db")), 4);
@@ -198,7 +183,7 @@ fn start_on_a_copy_waits_for_its_readers() {
     let [file, copy] = ["shop.db", "copy.db"].map(|name| scratch.path(name));
     let (mut process, _) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
     assert!(process.close_input_and_wait());
-    run_expecting_success(&["backup", path_text(&copy)], &file);
+    run_coffer(&file, &["backup", path_text(&copy)]);
     let reader = Connection::open(&copy).unwrap();
     reader.execute_batch("begin; select count(*) from invoices").unwrap();
     let log = scratch.path("log");

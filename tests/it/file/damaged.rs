@@ -1,7 +1,7 @@
 //! A damaged file: the damage is noticed by whoever reads it first, and nothing is written from then on.
 
 use super::failing_disk::count_refusal_lines;
-use super::keeping::{run_coffer, run_failing};
+use crate::support::command::{run_coffer, run_coffer_failing};
 use crate::support::installation::{EMAIL, Installation};
 use crate::support::process::{Process, start_sandbox};
 use crate::support::scratch::{Scratch, path_text};
@@ -65,7 +65,7 @@ impl DamagedShop {
         let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
         let invoice = create_invoice(&url).expect(201).json()["id"].as_str().unwrap().to_owned();
         assert!(process.close_input_and_wait());
-        run_coffer("backup", &file, &[path_text(&copy)]);
+        run_coffer(&file, &["backup", path_text(&copy)]);
         let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
         command.args(["sandbox", "--exit-with-parent", "--listen", "127.0.0.1:0", "--file"]);
         let errors = File::create(&log).unwrap();
@@ -97,8 +97,8 @@ impl DamagedShop {
         let said = std::fs::read_to_string(&self.log).unwrap();
         assert_eq!(count_refusal_lines(&said, "", "the file is damaged"), 1, "{said}");
         assert!(said.lines().count() < 20, "{said}");
-        run_coffer("restore", &self.file, &[path_text(&self.copy), "--force"]);
-        assert!(run_coffer("audit", &self.file, &[]).starts_with("nothing found in 1 invoices"));
+        run_coffer(&self.file, &["restore", path_text(&self.copy), "--force"]);
+        assert!(run_coffer(&self.file, &["audit"]).starts_with("nothing found in 1 invoices"));
         let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&self.file)]);
         create_invoice(&url).expect(201);
         assert!(process.close_input_and_wait());
@@ -224,12 +224,15 @@ fn damaged_file_is_named_by_every_command() {
     let DamagedShop { scratch, file, copy, mut process, .. } = DamagedShop::start();
     assert!(process.close_input_and_wait());
     damage(&file, "deposits");
-    let said = run_failing("doctor", &file, &[]);
+    let said = run_coffer_failing(&file, &["doctor"]);
     assert!(said.contains("shop.db is damaged: "), "{said}");
     let mend = format!("`coffer restore BACKUP --file {} --force`", file.display());
     assert!(said.contains(&mend), "{said}");
-    assert!(run_failing("backup", &file, &[path_text(&scratch.path("b.db"))]).contains("damaged"));
-    assert!(run_failing("audit", &file, &[]).contains("rule 6: the file is"));
+    assert!(
+        run_coffer_failing(&file, &["backup", path_text(&scratch.path("b.db"))])
+            .contains("damaged")
+    );
+    assert!(run_coffer_failing(&file, &["audit"]).contains("rule 6: the file is"));
     overwrite(&file, 0, &[0xa5; 100]);
     for command in ["doctor", "audit", "backup", "sandbox", "serve"] {
         let more: &[&str] = match command {
@@ -237,11 +240,11 @@ fn damaged_file_is_named_by_every_command() {
             "sandbox" | "serve" => &["--listen", "127.0.0.1:0"],
             _ => &[],
         };
-        let said = run_failing(command, &file, more);
+        let said = run_coffer_failing(&file, &[&[command], more].concat());
         assert!(said.contains(&mend), "{command}: {said}");
     }
-    run_coffer("restore", &file, &[path_text(&copy), "--force"]);
-    run_coffer("audit", &file, &[]);
+    run_coffer(&file, &["restore", path_text(&copy), "--force"]);
+    run_coffer(&file, &["audit"]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `coffer doctor`: problems that it reports in a file.
 
-use super::keeping::{run_coffer, run_failing};
+use crate::support::command::{run_coffer, run_coffer_failing};
 use crate::support::process::start_sandbox;
 use crate::support::scratch::{Scratch, path_text};
 use crate::support::tools;
@@ -12,10 +12,10 @@ use std::process::Command;
 fn doctor_reports_what_needs_attention() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
-    let missing = run_failing("doctor", &file, &[]);
+    let missing = run_coffer_failing(&file, &["doctor"]);
     assert!(missing.contains("does not exist; mend: "), "{missing}");
-    run_coffer("account", &file, &["create", "Shop"]);
-    let said = run_failing("doctor", &file, &["--public-url", "http://pay.example.com"]);
+    run_coffer(&file, &["account", "create", "Shop"]);
+    let said = run_coffer_failing(&file, &["doctor", "--public-url", "http://pay.example.com"]);
     for about in [
         "wrong: nobody can sign in",
         "(Shop) waits for approval; mend: `coffer account approve ",
@@ -32,17 +32,17 @@ fn doctor_reports_what_needs_attention() {
     )
     .unwrap();
     let site = ["--public-url", "https://pay.example.com"];
-    let said = run_failing("doctor", &file, &site);
+    let said = run_coffer_failing(&file, &["doctor", site[0], site[1]]);
     for about in ["(Shop) has no secret key", "wrong: maintenance is on", "ok: operators"] {
         assert!(said.contains(about), "{about}: {said}");
     }
     conn.execute_batch("update file set maintenance = 0").unwrap();
     let account: String = conn.query_row("select id from accounts", [], |row| row.get(0)).unwrap();
-    run_coffer("key", &file, &["create", &account, "--mode", "live"]);
+    run_coffer(&file, &["key", "create", &account, "--mode", "live"]);
     let rates = scratch.path("rates.json");
     std::fs::write(&rates, r#"{"BTC": {"EUR": "60000", "USD": "65000"}}"#).unwrap();
     let rates = format!("fixed:{}", path_text(&rates));
-    let said = run_failing("doctor", &file, &[site[0], site[1], "--rates", &rates]);
+    let said = run_coffer_failing(&file, &["doctor", site[0], site[1], "--rates", &rates]);
     assert_eq!(said.matches("wrong:").count(), 1, "{said}");
     let why = "wrong: a live key exists, but no coin is on offer: no chain has a node; mend: ";
     assert!(said.contains(why), "{said}");
@@ -50,14 +50,14 @@ fn doctor_reports_what_needs_attention() {
     assert!(said.contains(rate), "{said}");
     let simulated = scratch.path("sandbox.db");
     drop(start_sandbox("127.0.0.1:0", &["--file", path_text(&simulated)]));
-    let said = run_failing("doctor", &simulated, &[]);
+    let said = run_coffer_failing(&simulated, &["doctor"]);
     assert!(said.contains("belongs to a sandbox"), "{said}");
 }
 
 /// Writes 1200 events of 4 kB into a new file, one every `gap` seconds. The newest event is `newest` days old.
 #[track_caller]
 fn write_events(file: &Path, gap: u32, newest: u32) {
-    run_coffer("account", file, &["create", "Shop"]);
+    run_coffer(file, &["account", "create", "Shop"]);
     let conn = Connection::open(file).unwrap();
     conn.execute_batch(&format!(
         "with recursive numbers (value) as (select 1 union all select value + 1 from numbers where value < 1200)
@@ -80,26 +80,26 @@ fn size_line(said: &str) -> &str {
 fn doctor_reports_how_fast_the_file_grows() {
     let scratch = Scratch::new();
     let young = scratch.path("young.db");
-    run_coffer("account", &young, &["create", "Shop"]);
-    let said = run_failing("doctor", &young, &[]);
+    run_coffer(&young, &["account", "create", "Shop"]);
+    let said = run_coffer_failing(&young, &["doctor"]);
     let line = size_line(&said);
     assert!(line.starts_with("ok: size: "), "{said}");
     assert!(line.ends_with(" kB, growth unknown until the file has a day of events"), "{said}");
     // 24 events of 4 kB take 100 kB a day with their pages.
     let file = scratch.path("grown.db");
     write_events(&file, 3600, 0);
-    let said = run_failing("doctor", &file, &[]);
+    let said = run_coffer_failing(&file, &["doctor"]);
     let line = size_line(&said);
     assert!(
         line.starts_with("ok: size: 5.") && line.contains(" MB, grows 100 kB a day, "),
         "{said}"
     );
     assert!(line.contains(" a day, disk full in "), "{said}");
-    let json = run_failing("doctor", &file, &["--json"]);
+    let json = run_coffer_failing(&file, &["doctor", "--json"]);
     assert!(json.contains(&format!("\"about\":\"{}\"", &line["ok: ".len()..])), "{json}");
     let quiet = scratch.path("quiet.db");
     write_events(&quiet, 3600, 8);
-    let said = run_failing("doctor", &quiet, &[]);
+    let said = run_coffer_failing(&quiet, &["doctor"]);
     assert!(size_line(&said).ends_with(" MB, no growth in the last 7 days"), "{said}");
 }
 
@@ -107,15 +107,15 @@ fn doctor_reports_how_fast_the_file_grows() {
 fn doctor_measures_the_log_of_a_linked_file() {
     let scratch = Scratch::new();
     let (file, link) = (scratch.path("shop.db"), scratch.path("link.db"));
-    run_coffer("account", &file, &["create", "Shop"]);
+    run_coffer(&file, &["account", "create", "Shop"]);
     std::os::unix::fs::symlink(&file, &link).unwrap();
     // While this connection is open, the log stays.
     let conn = Connection::open(&file).unwrap();
     conn.execute_batch("pragma wal_autocheckpoint = 0; update accounts set name = 'Other'")
         .unwrap();
     assert!(std::fs::metadata(scratch.path("shop.db-wal")).unwrap().len() > 4096);
-    let said = run_failing("doctor", &file, &[]);
-    let linked = run_failing("doctor", &link, &[]);
+    let said = run_coffer_failing(&file, &["doctor"]);
+    let linked = run_coffer_failing(&link, &["doctor"]);
     assert_eq!(size_line(&linked), size_line(&said));
 }
 

@@ -1,25 +1,17 @@
 //! Commands on a file that does not exist yet: one command, and several at once.
 
+use crate::support::command::coffer_output;
 use crate::support::scratch::Scratch;
-use std::path::Path;
 use std::process::{Command, Stdio};
-
-/// Builds a command of the binary on a file.
-fn coffer_command(file: &Path, command: &str, rest: &[&str]) -> Command {
-    let mut coffer = Command::new(env!("CARGO_BIN_EXE_coffer"));
-    coffer.args([command, "--file"]).arg(file).args(rest);
-    coffer
-}
 
 #[test]
 fn read_command_creates_no_file() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
     for args in [["account", "list"], ["key", "list"]] {
-        let output = coffer_command(&file, args[0], &args[1..]).output().unwrap();
-        let error = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(1));
-        assert!(error.contains("does not exist"), "{error}");
+        let output = coffer_output(&file, &args);
+        assert_eq!(output.code, Some(1));
+        assert!(output.errors.contains("does not exist"), "{}", output.errors);
     }
     assert!(!file.exists());
 }
@@ -48,15 +40,14 @@ fn concurrent_commands_share_one_new_file() {
         let scratch = Scratch::new();
         let file = scratch.path("shop.db");
         let begin = |number: i32| {
-            let mut command =
-                coffer_command(&file, "account", &["create", &format!("Shop {number}")]);
+            let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+            command.args(["account", "create", &format!("Shop {number}"), "--file"]).arg(&file);
             command.stdout(Stdio::null()).spawn().unwrap()
         };
         let begun: Vec<_> = (0..8).map(begin).collect();
         for mut child in begun {
             assert!(child.wait().unwrap().success());
         }
-        let output = coffer_command(&file, "account", &["list"]).output().unwrap();
-        assert_eq!(String::from_utf8(output.stdout).unwrap().lines().count(), 8);
+        assert_eq!(coffer_output(&file, &["account", "list"]).printed.lines().count(), 8);
     }
 }

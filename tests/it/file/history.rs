@@ -2,27 +2,18 @@
 //! proves that the rows up to it are unchanged.
 
 use super::audit::{findings, shop_with_every_feature};
+use crate::support::command::{coffer_output, run_coffer, run_coffer_failing};
 use crate::support::sandbox_file::text_column;
 use crate::support::scratch::Scratch;
 use crate::support::{LIVE, Shop};
 use rusqlite::Connection;
 use serde_json::json;
 use std::path::Path;
-use std::process::{Command, Output};
-
-/// Runs a command on a file.
-fn run_coffer(command: &str, file: &Path, more: &[&str]) -> Output {
-    let mut coffer = Command::new(env!("CARGO_BIN_EXE_coffer"));
-    coffer.args([command, "--log", "off", "--file"]).arg(file).args(more);
-    coffer.output().unwrap()
-}
 
 /// Runs a command that must succeed, and returns the chain heads that it prints.
 #[track_caller]
-fn printed_chain_heads(command: &str, file: &Path, more: &[&str]) -> Vec<String> {
-    let output = run_coffer(command, file, more);
-    let printed = String::from_utf8(output.stdout.clone()).unwrap();
-    assert!(output.status.success(), "{output:?}");
+fn printed_chain_heads(file: &Path, args: &[&str]) -> Vec<String> {
+    let printed = run_coffer(file, args);
     let heads = printed.lines().filter_map(|line| line.strip_prefix("head "));
     heads.map(str::to_owned).collect()
 }
@@ -109,48 +100,42 @@ fn each_edited_column_of_a_chained_row_is_found() {
 fn audit_verifies_rows_up_to_a_saved_chain_head() {
     let (shop, scratch) = (shop_with_every_feature(), Scratch::new());
     let copy = scratch.path("copy.db");
-    let noted = printed_chain_heads("backup", shop.file(), &[copy.to_str().unwrap()]);
-    assert_eq!(noted, printed_chain_heads("audit", &copy, &[]));
+    let noted = printed_chain_heads(shop.file(), &["backup", copy.to_str().unwrap()]);
+    assert_eq!(noted, printed_chain_heads(&copy, &["audit"]));
     assert_eq!(noted.len(), 2, "{noted:?}");
     let funded = shop.fund_balance(LIVE, "40.00", "EUR");
     shop.create_refund(&funded, Some("5.00"));
     let [ledger, audit_log] = [&noted[0], &noted[1]];
-    let both = ["--head", ledger.as_str(), "--head", audit_log];
-    let now = printed_chain_heads("audit", shop.file(), &both);
+    let both = ["audit", "--head", ledger.as_str(), "--head", audit_log];
+    let now = printed_chain_heads(shop.file(), &both);
     assert!(now[0] != *ledger && now[1] != *audit_log);
     // The older copy is consistent, but it lacks the row of the newer chain head.
-    let rest = ["--skip-addresses", "--head", now[0].as_str()];
-    assert_eq!(run_coffer("audit", &copy, &rest).status.code(), Some(1));
-    let output = run_coffer("audit", &copy, &rest);
-    let printed = String::from_utf8(output.stdout).unwrap();
-    assert!(printed.contains("is not part of this history"), "{printed}");
+    let output = coffer_output(&copy, &["audit", "--skip-addresses", "--head", &now[0]]);
+    assert_eq!(output.code, Some(1));
+    assert!(output.printed.contains("is not part of this history"), "{}", output.printed);
     let other =
         format!("{}{}", &ledger[..ledger.len() - 1], if ledger.ends_with('0') { '1' } else { '0' });
-    assert_eq!(run_coffer("audit", shop.file(), &["--head", &other]).status.code(), Some(1));
-    let wrong = run_coffer("audit", shop.file(), &["--head", "ledger:1"]);
-    assert_eq!(wrong.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&wrong.stderr).contains("a head looks like ledger:120:"));
+    run_coffer_failing(shop.file(), &["audit", "--head", &other]);
+    let wrong = coffer_output(shop.file(), &["audit", "--head", "ledger:1"]);
+    assert_eq!(wrong.code, Some(2));
+    assert!(wrong.errors.contains("a head looks like ledger:120:"));
 }
 
 #[test]
 fn audit_explains_a_chain_head_lost_by_restore() {
     let (shop, scratch) = (shop_with_every_feature(), Scratch::new());
     let (copy, file) = (scratch.path("copy.db"), scratch.path("file.db"));
-    let kept = printed_chain_heads("backup", shop.file(), &[copy.to_str().unwrap()]);
+    let kept = printed_chain_heads(shop.file(), &["backup", copy.to_str().unwrap()]);
     shop.fund_balance(LIVE, "40.00", "EUR");
-    let lost = printed_chain_heads("backup", shop.file(), &[file.to_str().unwrap()]);
+    let lost = printed_chain_heads(shop.file(), &["backup", file.to_str().unwrap()]);
     shop.fund_balance(LIVE, "50.00", "EUR");
-    printed_chain_heads("backup", shop.file(), &[file.to_str().unwrap(), "--force"]);
-    let output = run_coffer("restore", &file, &[copy.to_str().unwrap(), "--force"]);
-    assert!(output.status.success(), "{output:?}");
-    printed_chain_heads("audit", &file, &["--head", &kept[0], "--head", &kept[1]]);
-    let output = run_coffer("audit", &file, &["--head", &lost[0]]);
-    let printed = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(output.status.code(), Some(1));
-    assert!(
-        printed.contains("is of a file that was restored from an older copy on 20"),
-        "{printed}"
-    );
+    printed_chain_heads(shop.file(), &["backup", file.to_str().unwrap(), "--force"]);
+    run_coffer(&file, &["restore", copy.to_str().unwrap(), "--force"]);
+    printed_chain_heads(&file, &["audit", "--head", &kept[0], "--head", &kept[1]]);
+    let output = coffer_output(&file, &["audit", "--head", &lost[0]]);
+    assert_eq!(output.code, Some(1));
+    let why = "is of a file that was restored from an older copy on 20";
+    assert!(output.printed.contains(why), "{}", output.printed);
 }
 
 #[test]
@@ -158,11 +143,11 @@ fn sandbox_reset_starts_a_new_hash_chain() {
     let shop = shop_with_every_feature();
     shop.post("/sandbox/reset", None, json!({})).expect(200);
     assert_eq!(findings(shop.file()), Vec::<String>::new());
-    let empty = printed_chain_heads("audit", shop.file(), &[]);
+    let empty = printed_chain_heads(shop.file(), &["audit"]);
     assert!(empty[0].starts_with("ledger:0:1:"), "{empty:?}");
     shop.post("/sandbox/clock", None, json!({ "frozen": true })).expect(200);
     shop.fund_balance(LIVE, "40.00", "EUR");
-    printed_chain_heads("audit", shop.file(), &["--head", &empty[0]]);
+    printed_chain_heads(shop.file(), &["audit", "--head", &empty[0]]);
 }
 
 #[test]
@@ -178,13 +163,9 @@ fn commands_continue_the_hash_chain_of_a_running_server() {
         });
         for number in 0..5 {
             let name = format!("Shop {number}");
-            let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-            command.args(["account", "create", &name, "--sandbox", "--file"]).arg(shop.file());
-            assert!(command.output().unwrap().status.success());
+            run_coffer(shop.file(), &["account", "create", &name, "--sandbox"]);
             let id = shop.query_text("select id from accounts order by seq desc limit 1");
-            let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-            command.args(["account", "approve", &id, "--sandbox", "--file"]).arg(shop.file());
-            assert!(command.output().unwrap().status.success());
+            run_coffer(shop.file(), &["account", "approve", &id, "--sandbox"]);
         }
     });
     assert_eq!(findings(shop.file()), Vec::<String>::new());

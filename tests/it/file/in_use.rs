@@ -2,6 +2,7 @@
 //! removed.
 
 use super::failing_disk::count_refusal_lines;
+use crate::support::command::{run_coffer, run_coffer_failing};
 use crate::support::process::{Process, start_sandbox};
 use crate::support::scratch::{Scratch, path_text};
 use crate::support::{Response, TEST, agent, send, tools};
@@ -11,24 +12,15 @@ use serde_json::json;
 use std::io::Read;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// Maximum time in which the server must notice a change of the file, on a busy machine.
 const NOTICE_TIME_MAX: Duration = Duration::from_secs(30);
 
-/// Runs a command of the binary, and returns its exit code and output.
-fn run_coffer(args: &[&str]) -> (Option<i32>, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-    let output = command.args(args).stdin(Stdio::null()).output().unwrap();
-    let said = [output.stdout, output.stderr].concat();
-    (output.status.code(), String::from_utf8_lossy(&said).into_owned())
-}
-
 #[track_caller]
-fn assert_refused(args: &[&str], why: &str) {
-    let (code, said) = run_coffer(args);
-    assert_eq!(code, Some(1), "{args:?}: {said}");
+fn assert_refused(file: &Path, args: &[&str], why: &str) {
+    let said = run_coffer_failing(file, args);
     assert!(said.contains(why), "{args:?}: {said}");
 }
 
@@ -56,8 +48,7 @@ fn start_shop() -> RunningShop {
     let scratch = Scratch::new();
     let (file, copy) = (scratch.path("shop.db"), scratch.path("copy.db"));
     let (process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
-    let (code, said) = run_coffer(&["backup", "--file", path_text(&file), path_text(&copy)]);
-    assert_eq!(code, Some(0), "{said}");
+    run_coffer(&file, &["backup", path_text(&copy)]);
     for _ in 0..3 {
         create_invoice(&url).expect(201);
     }
@@ -80,28 +71,17 @@ fn file_in_use_is_not_replaced_under_any_name() {
             std::fs::remove_file(&lock).unwrap();
         }
         for name in [&shop.file, &soft, &hard, &chain] {
-            let name = path_text(name);
-            assert_refused(
-                &["restore", "--file", name, path_text(&shop.copy), "--force"],
-                "in use by another coffer",
-            );
-            assert_refused(
-                &["backup", "--file", path_text(&shop.copy), name, "--force"],
-                "in use by another coffer",
-            );
-            assert_refused(
-                &["sandbox", "--listen", "127.0.0.1:0", "--file", name],
-                "in use by another coffer",
-            );
+            let why = "in use by another coffer";
+            assert_refused(name, &["restore", path_text(&shop.copy), "--force"], why);
+            assert_refused(&shop.copy, &["backup", path_text(name), "--force"], why);
+            assert_refused(name, &["sandbox", "--listen", "127.0.0.1:0"], why);
         }
     }
     create_invoice(&shop.url).expect(201);
     assert!(shop.process.close_input_and_wait());
     assert_eq!(invoice_count(&shop.file), 4, "acknowledged writes are stored");
     // A restore through a symlink replaces the file to which the symlink points, and keeps the symlink.
-    let (code, said) =
-        run_coffer(&["restore", "--file", path_text(&soft), path_text(&shop.copy), "--force"]);
-    assert_eq!(code, Some(0), "{said}");
+    run_coffer(&soft, &["restore", path_text(&shop.copy), "--force"]);
     assert!(std::fs::symlink_metadata(&soft).unwrap().is_symlink());
     assert_eq!(invoice_count(&shop.file), 0);
 }
@@ -113,19 +93,18 @@ fn hard_link_is_rejected_while_server_runs() {
     std::fs::hard_link(&shop.file, &hard).unwrap();
     let copy = shop.scratch.path("another.db");
     for args in [
-        &["audit", "--file", path_text(&hard)][..],
-        &["backup", "--file", path_text(&hard), path_text(&copy)],
-        &["account", "list", "--file", path_text(&hard)],
-        &["account", "create", "--sandbox", "--file", path_text(&hard), "Second"],
+        &["audit"][..],
+        &["backup", path_text(&copy)],
+        &["account", "list"],
+        &["account", "create", "--sandbox", "Second"],
     ] {
-        assert_refused(args, "under another name");
+        assert_refused(&hard, args, "under another name");
     }
     // Opening the database through the hard link would create a WAL with this name.
     assert!(!shop.scratch.path("hard.db-wal").exists() && !copy.exists());
     let soft = shop.scratch.path("soft.db");
     symlink(&shop.file, &soft).unwrap();
-    let (code, said) = run_coffer(&["audit", "--file", path_text(&soft)]);
-    assert_eq!(code, Some(0), "{said}");
+    let said = run_coffer(&soft, &["audit"]);
     assert!(said.contains("nothing found in 3 invoices"), "{said}");
 }
 
@@ -249,12 +228,9 @@ fn wal_of_a_killed_server_is_not_read_into_another_file() {
     shop.process.kill();
     std::fs::remove_file(&shop.file).unwrap();
     assert!(shop.scratch.path("shop.db-wal").exists());
-    let (code, said) =
-        run_coffer(&["restore", "--file", path_text(&shop.file), path_text(&shop.copy)]);
-    assert_eq!(code, Some(0), "{said}");
+    run_coffer(&shop.file, &["restore", path_text(&shop.copy)]);
     assert_eq!(invoice_count(&shop.file), 0);
-    let (code, said) = run_coffer(&["audit", "--file", path_text(&shop.file)]);
-    assert_eq!(code, Some(0), "{said}");
+    run_coffer(&shop.file, &["audit"]);
 }
 
 #[test]
@@ -272,16 +248,12 @@ fn file_open_in_another_program_is_not_replaced() {
     };
     assert_eq!(count(&conn), 3);
     for name in [&shop.file, &hard] {
-        assert_refused(
-            &["restore", "--file", path_text(name), path_text(&shop.copy), "--force"],
-            "in use by another program",
-        );
+        let restore = ["restore", path_text(&shop.copy), "--force"];
+        assert_refused(name, &restore, "in use by another program");
     }
     assert!(std::fs::read(&shop.file).unwrap() == before);
     drop(conn);
-    let (code, said) =
-        run_coffer(&["restore", "--file", path_text(&shop.file), path_text(&shop.copy), "--force"]);
-    assert_eq!(code, Some(0), "{said}");
+    run_coffer(&shop.file, &["restore", path_text(&shop.copy), "--force"]);
     assert_eq!(invoice_count(&shop.file), 0);
     assert_eq!(invoice_count(&hard), 3);
 }
@@ -299,8 +271,7 @@ fn rejected_second_server_keeps_locks_of_the_first() {
     }
     // The first server still holds SQLite's locks, so another program gets no exclusive access.
     let copy = scratch.path("copy.db");
-    let (code, said) = run_coffer(&["backup", "--file", path_text(&file), path_text(&copy)]);
-    assert_eq!(code, Some(0), "{said}");
+    run_coffer(&file, &["backup", path_text(&copy)]);
     let alone = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1], timeout=0); \
                  c.execute('pragma locking_mode=exclusive'); c.execute('select * from file')";
     let mut python = Command::new("python3");

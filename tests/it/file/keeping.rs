@@ -1,6 +1,7 @@
 //! `coffer backup` and `coffer restore`: backups under load, killed backups, and restores of an older copy.
 
 use crate::support::audit_log::record_direct_writes;
+use crate::support::command::{run_coffer, run_coffer_failing};
 use crate::support::process::start_sandbox;
 use crate::support::scratch::{Scratch, path_text};
 use crate::support::{LIVE, TEST, agent, send};
@@ -8,7 +9,7 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -23,26 +24,6 @@ fn coffer_command(command: &str, file: &Path, more: &[&str]) -> Command {
     coffer.args([command, "--log", "warn", "--file"]);
     coffer.arg(file).args(more);
     coffer
-}
-
-/// Runs a command that must succeed, and returns its output.
-#[track_caller]
-pub(super) fn run_coffer(command: &str, file: &Path, more: &[&str]) -> String {
-    let output = coffer_command(command, file, more).output().unwrap();
-    assert!(output.status.success(), "{command}: {}", stdout_text(&output));
-    String::from_utf8(output.stdout).unwrap()
-}
-
-/// Runs a command that must fail, and returns its error.
-#[track_caller]
-pub(super) fn run_failing(command: &str, file: &Path, more: &[&str]) -> String {
-    let output = coffer_command(command, file, more).output().unwrap();
-    assert_eq!(output.status.code(), Some(1), "{command}: {}", stdout_text(&output));
-    stdout_text(&output)
-}
-
-fn stdout_text(output: &Output) -> String {
-    String::from_utf8_lossy(&[&output.stdout[..], &output.stderr[..]].concat()).into_owned()
 }
 
 /// Sends a request that must succeed, and returns the response.
@@ -85,9 +66,9 @@ fn backup_under_load_has_all_acknowledged_writes() {
         for number in 0..BACKUP_COUNT {
             let copy = scratch.path(&format!("copy{number}.db"));
             let acknowledged = made.lock().unwrap().clone();
-            let printed = run_coffer("backup", &file, &[path_text(&copy)]);
+            let printed = run_coffer(&file, &["backup", path_text(&copy)]);
             assert!(printed.contains("is whole"), "{printed}");
-            assert!(run_coffer("audit", &copy, &[]).starts_with("nothing found"));
+            assert!(run_coffer(&copy, &["audit"]).starts_with("nothing found"));
             let conn = Connection::open(&copy).unwrap();
             let mut rows = conn.prepare("select id from invoices").unwrap();
             let ids = rows.query_map([], |row| row.get(0)).unwrap();
@@ -96,12 +77,12 @@ fn backup_under_load_has_all_acknowledged_writes() {
         }
         stop.store(true, Ordering::SeqCst);
     });
-    assert!(run_coffer("audit", &file, &[]).starts_with("nothing found"));
+    assert!(run_coffer(&file, &["audit"]).starts_with("nothing found"));
     let copy = scratch.path("copy0.db");
-    assert!(run_failing("backup", &file, &[path_text(&copy)]).contains("--force"));
-    run_coffer("backup", &file, &[path_text(&copy), "--force"]);
+    assert!(run_coffer_failing(&file, &["backup", path_text(&copy)]).contains("--force"));
+    run_coffer(&file, &["backup", path_text(&copy), "--force"]);
     let missing = scratch.path("missing.db");
-    let error = run_failing("backup", &missing, &[path_text(&copy), "--force"]);
+    let error = run_coffer_failing(&missing, &["backup", path_text(&copy), "--force"]);
     assert!(error.contains("does not exist"));
 }
 
@@ -126,10 +107,10 @@ fn killed_backup_leaves_no_copy() {
         child.kill().unwrap();
         child.wait().unwrap();
         if copy.exists() {
-            assert!(run_coffer("audit", &copy, &[]).starts_with("nothing found"));
+            assert!(run_coffer(&copy, &["audit"]).starts_with("nothing found"));
         }
     }
-    run_coffer("backup", &file, &[path_text(&copy), "--force"]);
+    run_coffer(&file, &["backup", path_text(&copy), "--force"]);
     assert!(!scratch.path("copy.db-copying").exists());
 }
 
@@ -148,7 +129,7 @@ fn concurrent_backups_to_one_path_write_a_complete_copy() {
     std::fs::write(&temporary, "half a copy").unwrap();
     let lock = std::fs::File::create(scratch.path("copy.db-copying-lock")).unwrap();
     lock.try_lock().unwrap();
-    let said = run_failing("backup", &file, &[path_text(&copy), "--force"]);
+    let said = run_coffer_failing(&file, &["backup", path_text(&copy), "--force"]);
     assert!(said.contains("in use by another coffer"), "{said}");
     assert_eq!(std::fs::read_to_string(&temporary).unwrap(), "half a copy");
     drop(lock);
@@ -163,7 +144,7 @@ fn concurrent_backups_to_one_path_write_a_complete_copy() {
             .collect();
         let ended = all.into_iter().map(|mut child| child.wait().unwrap());
         assert!(ended.filter(|status| status.success()).count() > 0);
-        assert!(run_coffer("audit", &copy, &[]).starts_with("nothing found in 20 "));
+        assert!(run_coffer(&copy, &["audit"]).starts_with("nothing found in 20 "));
     }
     assert!(!temporary.exists() && !scratch.path("copy.db-copying-lock").exists());
 }
@@ -203,7 +184,7 @@ fn restored_copy_reuses_no_address_and_resends_nothing() {
     let mut handed_out = BTreeSet::new();
     let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
     let payout = create_payments_webhooks_and_payout(&url, &file, &mut handed_out);
-    run_coffer("backup", &file, &[path_text(&copy)]);
+    run_coffer(&file, &["backup", path_text(&copy)]);
     // The copy lacks these changes, because they happen after it was made.
     post_json(&url, &payout, None, &json!({ "action": "process" }));
     post_json(&url, &payout, None, &json!({ "action": "pay" }));
@@ -212,15 +193,15 @@ fn restored_copy_reuses_no_address_and_resends_nothing() {
             handed_out.insert(create_invoice_address(&url, key));
         }
     }
-    let in_use = run_failing("restore", &file, &[path_text(&copy), "--force"]);
+    let in_use = run_coffer_failing(&file, &["restore", path_text(&copy), "--force"]);
     assert!(in_use.contains("in use"), "{in_use}");
     assert!(process.close_input_and_wait());
     let before = std::fs::read(&file).unwrap();
-    assert!(run_failing("restore", &file, &[path_text(&copy)]).contains("--force"));
-    let planned = run_coffer("restore", &file, &[path_text(&copy), "--dry-run"]);
+    assert!(run_coffer_failing(&file, &["restore", path_text(&copy)]).contains("--force"));
+    let planned = run_coffer(&file, &["restore", path_text(&copy), "--dry-run"]);
     assert!(planned.contains("1 payouts and refunds would be held"), "{planned}");
     assert_eq!(std::fs::read(&file).unwrap(), before, "a dry run changes nothing");
-    let done = run_coffer("restore", &file, &[path_text(&copy), "--force"]);
+    let done = run_coffer(&file, &["restore", path_text(&copy), "--force"]);
     for line in [
         "test bitcoin addresses go on from index 1021 (1 in the copy, 21 in the replaced file)\n",
         "1 pool addresses retired",
@@ -229,7 +210,7 @@ fn restored_copy_reuses_no_address_and_resends_nothing() {
     ] {
         assert!(done.contains(line), "{line}: {done}");
     }
-    assert!(run_coffer("audit", &file, &[]).starts_with("nothing found"));
+    assert!(run_coffer(&file, &["audit"]).starts_with("nothing found"));
     let (_process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
     for _ in 0..40 {
         for key in [TEST, LIVE] {
@@ -269,15 +250,15 @@ fn restore_rejects_a_wrong_copy() {
         create_invoice_address(&url, TEST);
         assert!(process.close_input_and_wait());
     }
-    run_coffer("backup", &file, &[path_text(&copy)]);
+    run_coffer(&file, &["backup", path_text(&copy)]);
     let conn = Connection::open(&copy).unwrap();
     conn.execute_batch("update invoices set amount_received = '7'").unwrap();
     drop(conn);
     let other = scratch.path("other.db");
-    let wrong = run_failing("restore", &other, &[path_text(&copy)]);
+    let wrong = run_coffer_failing(&other, &["restore", path_text(&copy)]);
     assert!(wrong.contains("rule 3: invoice") && !other.exists(), "{wrong}");
     std::fs::write(&copy, b"SQLite format 3\0 and then nothing of the kind").unwrap();
-    run_failing("restore", &other, &[path_text(&copy), "--force"]);
+    run_coffer_failing(&other, &["restore", path_text(&copy), "--force"]);
     assert!(!other.exists());
 }
 
@@ -290,15 +271,15 @@ fn backup_does_not_overwrite_a_wal() {
         post_json(&url, "/v1/invoices", Some(TEST), &json!({ "amount": "1.00", "currency": "EUR" }))
     };
     make();
-    run_coffer("backup", &file, &[path_text(&copy)]);
+    run_coffer(&file, &["backup", path_text(&copy)]);
     for suffix in ["-wal", "-shm", "-lock"] {
         let beside = scratch.path(&format!("shop.db{suffix}"));
         let link = scratch.path(&format!("link{suffix}.db"));
         std::os::unix::fs::symlink(&beside, &link).unwrap();
         for to in [&beside, &link] {
-            let why = run_failing("backup", &copy, &[path_text(to), "--force"]);
+            let why = run_coffer_failing(&copy, &["backup", path_text(to), "--force"]);
             assert!(why.contains("has a name that is kept for files beside a database"), "{why}");
-            run_failing("restore", to, &[path_text(&copy), "--force"]);
+            run_coffer_failing(to, &["restore", path_text(&copy), "--force"]);
         }
         make();
     }

@@ -1,5 +1,6 @@
 //! A file that is mounted without its folder, and a file on a file system that another program serves.
 
+use crate::support::command::run_coffer;
 use crate::support::process::Process;
 use crate::support::scratch::{Scratch, path_text};
 use crate::support::{TEST, agent, polling, send, tools};
@@ -35,9 +36,7 @@ fn mounted_shop() -> MountedShop {
     std::fs::create_dir(&data).unwrap();
     let shop =
         MountedShop { file: folder.join("shop.db"), mounted: data.join("coffer.db"), scratch };
-    let mut account = Command::new(env!("CARGO_BIN_EXE_coffer"));
-    account.args(["account", "create", "Shop", "--log", "warn", "--file"]);
-    assert!(account.arg(&shop.file).output().unwrap().status.success());
+    run_coffer(&shop.file, &["account", "create", "Shop"]);
     shop
 }
 

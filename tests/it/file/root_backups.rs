@@ -1,7 +1,7 @@
 //! Backups that root keeps in a folder of its own, and commands of root that are killed.
 
-use super::keeping::run_coffer;
 use super::root_files::{Installed, OWNER, account_count, in_namespace};
+use crate::support::command::run_coffer;
 use crate::support::polling;
 use crate::support::scratch::path_text;
 use rusqlite::Connection;
@@ -20,7 +20,7 @@ fn root_keeps_a_backup_where_the_owner_may_not_write() {
     let found = std::fs::metadata(&path).unwrap();
     assert_eq!((found.uid(), found.mode() & 0o7777, found.nlink()), (0, 0o600, 1));
     assert_eq!(&std::fs::read(&path).unwrap()[18..20], [1, 1]);
-    assert!(run_coffer("audit", Path::new(&path), &[]).starts_with("nothing found"));
+    assert!(run_coffer(Path::new(&path), &["audit"]).starts_with("nothing found"));
     assert_eq!(account_count(Path::new(&path)), 2);
     let before = std::fs::read(&path).unwrap();
     for more in [&[][..], &["--force"]] {

@@ -1,6 +1,6 @@
 //! Files of root's that root names for a command beside the installed service, which runs as the owner of its file.
 
-use super::keeping::run_coffer;
+use crate::support::command::run_coffer;
 use crate::support::process::start_sandbox;
 use crate::support::scratch::{Scratch, path_text};
 use crate::support::tools;
@@ -45,10 +45,10 @@ impl Installed {
         let file = data.join("coffer.db");
         std::fs::write(settings.join("coffer"), format!("COFFER_FILE={}\n", file.display()))
             .unwrap();
-        run_coffer("account", &file, &["create", "Shop"]);
+        run_coffer(&file, &["account", "create", "Shop"]);
         let copy = secret.join("copy.db");
-        run_coffer("backup", &file, &[path_text(&copy)]);
-        run_coffer("account", &file, &["create", "Second"]);
+        run_coffer(&file, &["backup", path_text(&copy)]);
+        run_coffer(&file, &["account", "create", "Second"]);
         for path in [&secret, &data] {
             std::fs::set_permissions(path, Permissions::from_mode(0o700)).unwrap();
         }

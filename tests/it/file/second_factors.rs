@@ -3,6 +3,7 @@
 //! Codes depend on the system clock. A test uses only codes of the time step in which it starts and of the next step.
 
 use crate::file::failing_disk;
+use crate::support::command::run_coffer;
 use crate::support::process::Process;
 use crate::support::sandbox_file::{assert_audit_clean, call, start_on_file};
 use crate::support::scratch::{Scratch, path_text};
@@ -10,7 +11,6 @@ use crate::support::second_factor::{FACTOR, SESSION, code_at_step, cookie_from};
 use crate::support::{Response, agent, send};
 use serde_json::{Value, json};
 use std::path::Path;
-use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const NULL: Value = Value::Null;
@@ -77,13 +77,6 @@ fn recovery_codes(confirmed: Response) -> Vec<Value> {
     confirmed["codes"].as_array().unwrap().clone()
 }
 
-#[track_caller]
-fn run_coffer(args: &[&str]) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-    let output = command.args(args).output().unwrap();
-    assert!(output.status.success(), "{args:?} {output:?}");
-}
-
 #[test]
 fn copies_support_second_factors() {
     let scratch = Scratch::new();
@@ -94,7 +87,7 @@ fn copies_support_second_factors() {
     let secret = owner.start_factor_setup();
     let codes = recovery_codes(owner.confirm_factor(&code_at_step(&secret, now)));
     OperatorClient::start_session(&url, &codes[0]);
-    run_coffer(&["backup", "--file", path_text(&file), path_text(&copy)]);
+    run_coffer(&file, &["backup", path_text(&copy)]);
     // A code that was used after the copy was made is unused in the copy, as the guide says.
     OperatorClient::start_session(&url, &codes[1]);
     assert_eq!(owner.factor_state(), (true, 8));
@@ -102,7 +95,7 @@ fn copies_support_second_factors() {
     for file in [&file, &copy] {
         assert_audit_clean(file);
     }
-    run_coffer(&["restore", "--file", path_text(&other), path_text(&copy)]);
+    run_coffer(&other, &["restore", path_text(&copy)]);
     assert_audit_clean(&other);
     let (_server, url) = start_on_file(&other);
     let refused = |code: &Value| {

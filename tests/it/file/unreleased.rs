@@ -1,5 +1,6 @@
 //! Files from before the first release: every command refuses them with one sentence, and writes nothing.
 
+use crate::support::command::run_coffer;
 use crate::support::process::start_sandbox;
 use crate::support::scratch::{Scratch, path_text};
 use crate::support::{agent, send};
@@ -150,9 +151,7 @@ fn backup_and_restore_refuse_a_file_from_before_the_first_release() {
         let (old, link) = (scratch.path("old.db"), scratch.path("link.db"));
         let (mut process, _) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
         assert!(process.close_input_and_wait());
-        let mut backup = Command::new(env!("CARGO_BIN_EXE_coffer"));
-        backup.args(["backup", "--file"]).args([&file, &copy]);
-        assert!(backup.output().unwrap().status.success());
+        run_coffer(&file, &["backup", path_text(&copy)]);
         kind.create(&old);
         std::os::unix::fs::symlink(&old, &link).unwrap();
         for old in [&old, &link] {

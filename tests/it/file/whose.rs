@@ -1,37 +1,19 @@
 //! Kind and owner of a file: every command checks both before it writes. A copy with a foreign schema is not
 //! restored.
 
+use crate::support::command::{run_coffer, run_coffer_failing};
 use crate::support::process::start_sandbox;
 use crate::support::scratch::{Scratch, path_text};
 use crate::support::{TEST, agent, send};
 use rusqlite::Connection;
 use serde_json::json;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-
-/// Runs a command of the binary on a file, and returns its exit code and output.
-fn run_coffer(args: &[&str], file: &Path) -> (Option<i32>, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-    command.args(args).args(["--log", "warn", "--file"]).arg(file);
-    let output = command.stdin(Stdio::null()).output().unwrap();
-    let said = [output.stdout, output.stderr].concat();
-    let said = String::from_utf8_lossy(&said).into_owned();
-    (output.status.code(), said)
-}
-
-#[track_caller]
-fn run_expecting_success(args: &[&str], file: &Path) -> String {
-    let (code, said) = run_coffer(args, file);
-    assert_eq!(code, Some(0), "{args:?}: {said}");
-    said
-}
 
 /// Asserts that the command fails with this reason and changes no byte of the file.
 #[track_caller]
 fn assert_refused(args: &[&str], file: &Path, why: &str) {
     let before = std::fs::read(file).unwrap();
-    let (code, said) = run_coffer(args, file);
-    assert_eq!(code, Some(1), "{args:?}: {said}");
+    let said = run_coffer_failing(file, args);
     assert!(said.contains(why), "{args:?}: {said}");
     assert!(std::fs::read(file).unwrap() == before, "{args:?} wrote");
 }
@@ -44,7 +26,7 @@ fn sandbox_and_production_files(scratch: &Scratch) -> (PathBuf, PathBuf) {
     let (ours, theirs) = (scratch.path("sandbox.db"), scratch.path("shop.db"));
     let (mut process, _) = start_sandbox("127.0.0.1:0", &["--file", path_text(&ours)]);
     assert!(process.close_input_and_wait());
-    run_expecting_success(&["account", "create", "Shop"], &theirs);
+    run_coffer(&theirs, &["account", "create", "Shop"]);
     (ours, theirs)
 }
 
@@ -53,8 +35,8 @@ fn restore_rejects_copy_of_other_server_kind() {
     let scratch = Scratch::new();
     let (ours, theirs) = sandbox_and_production_files(&scratch);
     let (copy, shop_copy) = (scratch.path("copy.db"), scratch.path("shop-copy.db"));
-    run_expecting_success(&["backup", path_text(&copy)], &ours);
-    run_expecting_success(&["backup", path_text(&shop_copy)], &theirs);
+    run_coffer(&ours, &["backup", path_text(&copy)]);
+    run_coffer(&theirs, &["backup", path_text(&shop_copy)]);
     for more in ["--force", "--dry-run"] {
         assert_refused(
             &["restore", path_text(&copy), more],
@@ -68,11 +50,11 @@ fn restore_rejects_copy_of_other_server_kind() {
         );
     }
     let before = std::fs::read(&theirs).unwrap();
-    let (code, said) = run_coffer(&["backup", path_text(&theirs), "--force"], &ours);
-    assert!(code == Some(1) && said.contains("belongs to a production server"), "{said}");
+    let said = run_coffer_failing(&ours, &["backup", path_text(&theirs), "--force"]);
+    assert!(said.contains("belongs to a production server"), "{said}");
     assert!(std::fs::read(&theirs).unwrap() == before);
-    run_expecting_success(&["restore", path_text(&copy), "--force"], &ours);
-    run_expecting_success(&["restore", path_text(&shop_copy), "--force"], &theirs);
+    run_coffer(&ours, &["restore", path_text(&copy), "--force"]);
+    run_coffer(&theirs, &["restore", path_text(&shop_copy), "--force"]);
 }
 
 #[test]
@@ -80,7 +62,7 @@ fn database_of_another_program_is_not_changed() {
     let scratch = Scratch::new();
     let (ours, _) = sandbox_and_production_files(&scratch);
     let copy = scratch.path("copy.db");
-    run_expecting_success(&["backup", path_text(&copy)], &ours);
+    run_coffer(&ours, &["backup", path_text(&copy)]);
     for (number, script) in [
         "create table notes (text); insert into notes values ('mine')",
         "create table file (name, bytes)",
@@ -112,8 +94,8 @@ fn database_of_another_program_is_not_changed() {
     }
     let folder = scratch.path("folder.db");
     std::fs::create_dir(&folder).unwrap();
-    let (code, said) = run_coffer(&SERVE_ARGS, &folder);
-    assert!(code == Some(1) && said.contains("is not a file"), "{said}");
+    let said = run_coffer_failing(&folder, &SERVE_ARGS);
+    assert!(said.contains("is not a file"), "{said}");
 }
 
 #[test]
@@ -130,14 +112,14 @@ fn only_a_sandbox_opens_an_empty_file() {
     send(&agent(), "POST", &path, &[("X-API-Key", TEST)], &body).expect(201);
     assert!(scratch.path("empty.db-wal").exists(), "the file uses a WAL");
     assert!(process.close_input_and_wait());
-    assert!(run_expecting_success(&["audit"], &file).contains("nothing found in 1 invoices"));
+    assert!(run_coffer(&file, &["audit"]).contains("nothing found in 1 invoices"));
 }
 
 #[test]
 fn sandbox_file_is_changed_only_with_the_sandbox_flag() {
     let scratch = Scratch::new();
     let (ours, theirs) = sandbox_and_production_files(&scratch);
-    let account = run_expecting_success(&["account", "list"], &ours);
+    let account = run_coffer(&ours, &["account", "list"]);
     let account: serde_json::Value = serde_json::from_str(account.lines().next().unwrap()).unwrap();
     let account = account["id"].as_str().unwrap();
     let all = [
@@ -151,16 +133,16 @@ fn sandbox_file_is_changed_only_with_the_sandbox_flag() {
         assert_refused(args, &ours, "with --sandbox only");
     }
     for args in &all[..4] {
-        run_expecting_success(&[args, &["--sandbox"][..]].concat(), &ours);
+        run_coffer(&ours, &[args, &["--sandbox"][..]].concat());
     }
     for list in ["account", "key", "user"] {
-        run_expecting_success(&[list, "list"], &ours);
-        run_expecting_success(&[list, "list"], &theirs);
+        run_coffer(&ours, &[list, "list"]);
+        run_coffer(&theirs, &[list, "list"]);
     }
     assert_refused(&["account", "create", "Second", "--sandbox"], &theirs, "leave --sandbox out");
     let missing = scratch.path("missing.db");
-    let (code, said) = run_coffer(&["account", "create", "Shop", "--sandbox"], &missing);
-    assert!(code == Some(1) && said.contains("does not exist"), "{said}");
+    let said = run_coffer_failing(&missing, &["account", "create", "Shop", "--sandbox"]);
+    assert!(said.contains("does not exist"), "{said}");
     assert!(!missing.exists());
 }
 
@@ -194,7 +176,7 @@ fn restore_rejects_a_copy_with_a_foreign_schema() {
     let mut before = None;
     for (number, (script, about)) in SCHEMA_CHANGES.iter().enumerate() {
         let copy = scratch.path(&format!("copy{number}.db"));
-        run_expecting_success(&["backup", path_text(&copy)], &file);
+        run_coffer(&file, &["backup", path_text(&copy)]);
         let (script, about) =
             (script.replace("sessions_expiry", &index), about.replace("sessions_expiry", &index));
         let conn = Connection::open(&copy).unwrap();
@@ -204,18 +186,18 @@ fn restore_rejects_a_copy_with_a_foreign_schema() {
             assert_refused(&["restore", path_text(&copy), more], &file, &about);
         }
         let other = scratch.path("other.db");
-        let (code, said) = run_coffer(&["restore", path_text(&copy)], &other);
-        assert!(code == Some(1) && !other.exists(), "{said}");
+        let said = run_coffer_failing(&other, &["restore", path_text(&copy)]);
+        assert!(!other.exists(), "{said}");
         for command in ["audit", "doctor"] {
-            let (code, said) = run_coffer(&[command], &copy);
-            assert!(code == Some(1) && said.contains(&about), "{command}: {said}");
+            let said = run_coffer_failing(&copy, &[command]);
+            assert!(said.contains(&about), "{command}: {said}");
         }
         before = Some(copy);
     }
     assert!(before.is_some());
     // A schema with the tables that SQLite or Litestream creates is accepted.
     let copy = scratch.path("replicated.db");
-    run_expecting_success(&["backup", path_text(&copy)], &file);
+    run_coffer(&file, &["backup", path_text(&copy)]);
     Connection::open(&copy)
         .unwrap()
         .execute_batch(
@@ -223,8 +205,8 @@ fn restore_rejects_a_copy_with_a_foreign_schema() {
              create table _litestream_lock (id integer)",
         )
         .unwrap();
-    assert!(run_expecting_success(&["audit"], &copy).contains("nothing found"));
-    run_expecting_success(&["restore", path_text(&copy), "--force"], &file);
+    assert!(run_coffer(&copy, &["audit"]).contains("nothing found"));
+    run_coffer(&file, &["restore", path_text(&copy), "--force"]);
 }
 
 #[test]
@@ -257,7 +239,7 @@ fn wal_of_a_removed_file_is_not_read_into_a_new_one() {
     let invoice = json!({ "amount": "1.00", "currency": "EUR" }).to_string();
     let (path, key) = (format!("{url}/v1/invoices"), [("X-API-Key", TEST)]);
     send(&agent(), "POST", &path, &key, &invoice).expect(201);
-    run_expecting_success(&["backup", path_text(&copy)], &file);
+    run_coffer(&file, &["backup", path_text(&copy)]);
     process.kill();
     std::fs::remove_file(&file).unwrap();
     let left = std::fs::read(&log).unwrap();
@@ -266,9 +248,9 @@ fn wal_of_a_removed_file_is_not_read_into_a_new_one() {
         let [server, shop] =
             [SANDBOX_ARGS, SERVE_ARGS].map(|args| [&args[..], &["--exit-with-parent"]].concat());
         for args in [server, shop, vec!["account", "create", "Shop"]] {
-            let (code, said) = run_coffer(&args, &file);
+            let said = run_coffer_failing(&file, &args);
             let why = format!("does not exist, but {} does", log.display());
-            assert!(code == Some(1) && said.contains(&why), "{args:?}: {said}");
+            assert!(said.contains(&why), "{args:?}: {said}");
             assert!(!file.exists());
         }
     };
@@ -277,7 +259,7 @@ fn wal_of_a_removed_file_is_not_read_into_a_new_one() {
     std::fs::rename(&log, &journal).unwrap();
     not_made(&journal);
     // The restore removes the journal file beside the database file.
-    run_expecting_success(&["restore", path_text(&copy)], &file);
+    run_coffer(&file, &["restore", path_text(&copy)]);
     assert!(!journal.exists());
-    run_expecting_success(&["audit"], &file);
+    run_coffer(&file, &["audit"]);
 }

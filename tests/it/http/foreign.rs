@@ -1,10 +1,10 @@
 //! Every route with an id returns 404 for an object of another account or of the other mode.
 
+use crate::support::command::run_coffer_json;
 use crate::support::{LIVE, Shop, TEST, agent, send};
 use coffer::http::{Auth, Route, routes};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::process::Command;
 
 const OTHER_ACCOUNT_TOKEN: &str = "rt_of_another_account";
 
@@ -20,11 +20,7 @@ struct OtherAccount {
 
 /// Creates a second account with keys of both classes and modes, customer addresses and a reseller token.
 fn create_other_account(shop: &Shop) -> OtherAccount {
-    let run = |args: &[&str]| -> Value {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-        let output = command.args(args).args(["--sandbox", "--file"]).arg(shop.file()).output();
-        serde_json::from_slice(&output.unwrap().stdout).unwrap()
-    };
+    let run = |args: &[&str]| run_coffer_json(shop.file(), &[args, &["--sandbox"]].concat());
     let account = run(&["account", "create", "Other"])["id"].as_str().unwrap().to_owned();
     run(&["account", "approve", &account]);
     let keys = |class: &str| {

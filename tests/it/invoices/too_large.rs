@@ -3,9 +3,9 @@
 
 use crate::support::audit_log::record_direct_writes;
 use crate::support::operator_interface::OperatorInterface;
+use crate::support::sandbox_file::assert_audit_clean;
 use crate::support::{Response, Shop, TEST};
 use serde_json::{Value, json};
-use std::process::Command;
 
 /// Amount of ETH, at 3000 EUR, worth 90 000 000 000 000 000.00 EUR. This value in cents just fits into 64 bits.
 const HUGE_AMOUNT: &str = "30000000000000";
@@ -173,16 +173,6 @@ fn assert_all_reads_succeed(interface: &OperatorInterface, id: &str) {
     interface.send(&interface.operator, "GET", summary, &Value::Null).expect(200);
 }
 
-/// Returns the findings of `coffer audit`.
-#[track_caller]
-fn audit_findings(interface: &OperatorInterface) -> String {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-    command.args(["audit", "--file"]).arg(interface.shop.file());
-    let output = command.output().unwrap();
-    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
-    String::from_utf8(output.stdout).unwrap()
-}
-
 #[test]
 fn stored_oversized_payments_can_be_read_and_resolved() {
     let interface = OperatorInterface::open();
@@ -214,11 +204,7 @@ fn stored_oversized_payments_can_be_read_and_resolved() {
     // The query of `coffer doctor` reports the payment.
     let told = shop.query_text(include_str!("../../../sql/doctor/unbookable.sql"));
     assert!(told.starts_with("1 payments of account "), "{told}");
-    assert!(
-        audit_findings(&interface).starts_with("nothing found in "),
-        "{}",
-        audit_findings(&interface)
-    );
+    assert_audit_clean(shop.file());
     shop.set_payment_state(&second, "dropped");
     assert_eq!(unbooked(), "0");
     shop.set_payment_state(&first, "dropped");
@@ -227,9 +213,5 @@ fn stored_oversized_payments_can_be_read_and_resolved() {
         (eur_balance(shop)["available"].clone(), eur_balance(shop)["pending"].clone()),
         (json!("0.00"), json!("0.00"))
     );
-    assert!(
-        audit_findings(&interface).starts_with("nothing found in "),
-        "{}",
-        audit_findings(&interface)
-    );
+    assert_audit_clean(shop.file());
 }

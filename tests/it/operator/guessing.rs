@@ -1,6 +1,7 @@
 //! Password guessing: a guesser is rate limited, other clients can still sign in, and a flood of failures does not
 //! reset the limit.
 
+use crate::support::command::coffer_output_with_input;
 use crate::support::scratch::Scratch;
 use crate::support::{Response, Shop, agent, send};
 use coffer::http::PasswordLimits;
@@ -9,8 +10,6 @@ use coffer::{Config, Server};
 use serde_json::json;
 use std::io::Write;
 use std::net::TcpStream;
-use std::path::Path;
-use std::process::{Command, Stdio};
 
 const SESSION: &str = "/dashboard/api/session";
 const OPERATOR: &str = "operator@sandbox.test";
@@ -146,20 +145,6 @@ fn client_is_limited_over_all_emails() {
     sign_in(&shop, "198.51.100.2", OPERATOR, "sandbox").expect(201);
 }
 
-/// Runs `coffer user` on this file with the password on standard input.
-#[track_caller]
-fn run_coffer_user(file: &Path, args: &[&str], password: &str) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-    command.arg("user").args(args);
-    command.args(["--log", "warn", "--file"]).arg(file);
-    let command = command.stdin(Stdio::piped()).stdout(Stdio::null());
-    let mut child = command.spawn().unwrap();
-    let mut input = child.stdin.take().unwrap();
-    input.write_all(password.as_bytes()).unwrap();
-    drop(input);
-    assert!(child.wait().unwrap().success());
-}
-
 #[test]
 fn password_set_on_command_line_ends_the_rate_limit() {
     let scratch = Scratch::new();
@@ -171,7 +156,8 @@ fn password_set_on_command_line_ends_the_rate_limit() {
     });
     let server = server.unwrap();
     let (email, password) = ("anna@shop.test", "anna's password");
-    run_coffer_user(&file, &["create", email, "--role", "operator"], password);
+    let create = ["user", "create", email, "--role", "operator"];
+    coffer_output_with_input(&file, &create, password).json_lines();
     let sign_in = |password: &str| {
         let body = json!({ "email": email, "password": password }).to_string();
         let path = format!("{}{SESSION}", server.url());
@@ -182,7 +168,8 @@ fn password_set_on_command_line_ends_the_rate_limit() {
     }
     sign_in(password).assert_error(429, "too_many_attempts", None);
     // Setting the same password again also removes the rate limit.
-    run_coffer_user(&file, &["password", email], password);
+    let set = coffer_output_with_input(&file, &["user", "password", email], password);
+    assert_eq!(set.code, Some(0), "{set:?}");
     sign_in(password).expect(201);
 }
 

@@ -1,12 +1,13 @@
 //! API keys in the operator interface and on the command line: creation, import, roll and revocation.
 
 use crate::process::serve::{ProductionFile, call, start_server};
+use crate::support::command::{
+    coffer_output, coffer_output_with_input, run_coffer, run_coffer_json,
+};
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::process::Process;
 use crate::support::{Response, Shop};
 use serde_json::{Value, json};
-use std::io::Write;
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const NULL: Value = Value::Null;
@@ -147,54 +148,32 @@ fn rolled_key_works_until_it_expires() {
     stranger.assert_error(404, "not_found", None);
 }
 
-/// Runs a command of the binary with this standard input and returns its output.
-#[track_caller]
-fn run_with_input(args: &[&str], input: &str) -> Option<Value> {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_coffer"))
-        .args(args)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-    let output = child.wait_with_output().unwrap();
-    serde_json::from_slice(&output.stdout).ok()
-}
-
 #[test]
 fn command_line_manages_keys_while_server_runs() {
     let shop = ProductionFile::new();
     let file = shop.file();
-    let path = file.to_str().unwrap();
     let (_server, url): (Process, String) = start_server(&file, &[]);
     let status = |key: &str| call(&url, key, "GET", "/v1/merchant", json!({})).status;
-    let list = Command::new(env!("CARGO_BIN_EXE_coffer"))
-        .args(["key", "list", "--file", path])
-        .output()
-        .unwrap();
-    let list = String::from_utf8(list.stdout).unwrap();
-    let keys = list.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let keys = coffer_output(&file, &["key", "list"]).json_lines();
     let last4 = &shop.test[shop.test.len() - 4..];
-    let mut of_test = keys.filter(|key| key["last4"] == last4);
-    let id = of_test.next().unwrap()["id"].as_str().unwrap().to_owned();
+    let of_test = keys.iter().find(|key| key["last4"] == last4).unwrap();
+    let id = of_test["id"].as_str().unwrap();
     assert_eq!(status(&shop.test), 200);
-    let rolled = run_with_input(&["key", "roll", &id, "--overlap", "3600", "--file", path], "");
-    let rolled = rolled.unwrap();
+    let rolled = run_coffer_json(&file, &["key", "roll", id, "--overlap", "3600"]);
     let new = rolled["key"].as_str().unwrap();
     assert_eq!((status(new), status(&shop.test)), (200, 200));
-    assert!(run_with_input(&["key", "revoke", &id, "--file", path], "").is_none());
+    assert_eq!(run_coffer(&file, &["key", "revoke", id]), "");
     let revoked = Instant::now();
     while status(&shop.test) == 200 {
         assert!(revoked.elapsed() < Duration::from_secs(1));
     }
     let account = shop.account();
-    let import = ["key", "import", account, "--mode", "live", "--file", path];
-    let imported = run_with_input(&import, "shop.0123456789abcdef\n").unwrap();
-    assert_eq!(imported["class"], "legacy");
+    let import = ["key", "import", account, "--mode", "live"];
+    let imported = coffer_output_with_input(&file, &import, "shop.0123456789abcdef\n");
+    assert_eq!(imported.json_lines()[0]["class"], "legacy");
     assert_eq!(status("shop.0123456789abcdef"), 200);
     for wrong in ["sandbox.sandbox", "shop.0123456789abcdef", "short.secret"] {
-        assert!(run_with_input(&import, wrong).is_none());
+        assert_eq!(coffer_output_with_input(&file, &import, wrong).printed, "");
     }
     assert_eq!(status("sandbox.sandbox"), 401);
 }

@@ -1,23 +1,19 @@
 //! `coffer pool`: import of addresses on the command line. An import with an invalid line imports nothing.
 
-use super::wallets::{EVM_XPUB, parse_output, run_subcommand};
+use super::wallets::{EVM_XPUB, run_wallet_command};
+use crate::support::command::{CommandOutput, coffer_output, coffer_output_with_input};
 use crate::support::installation::Installation;
 use crate::support::scratch::Scratch;
 use crate::support::surfpool::address_without_key;
 use rusqlite::Connection;
 use serde_json::json;
 use std::path::Path;
-use std::process::Output;
 
 /// Address of a Solana token account, which is derived and cannot sign.
 const TOKEN_ACCOUNT_ADDRESS: &str = "5N3f1tj9v1vc5TUZ8S7mCAnVmjVKrfnzXWhxLaxyZAgt";
 
-fn run_import(file: &Path, from: &str, input: &str) -> Output {
-    run_subcommand("pool", file, &["import", "solana", from], input)
-}
-
-fn error_output(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
+fn run_import(file: &Path, from: &str, input: &str) -> CommandOutput {
+    coffer_output_with_input(file, &["pool", "import", "solana", from], input)
 }
 
 /// Returns addresses, one per line.
@@ -32,18 +28,18 @@ fn pool_is_imported_from_a_file_or_standard_input_and_listed() {
     std::fs::write(&list, format!("\n{}\r\n", address_lines(0..3))).unwrap();
     let first = run_import(&file, list.to_str().unwrap(), "");
     let imported = |added: u32, duplicates: u32, free: u32| json!({ "object": "pool_import", "pool": "solana", "added": added, "duplicates": duplicates, "free": free });
-    assert_eq!(parse_output(&first), [imported(3, 0, 3)]);
+    assert_eq!(first.json_lines(), [imported(3, 0, 3)]);
     let unwatched = "solana is not watched yet, so none of these addresses is handed out: name a node by `coffer serve \
         --node solana=URL`";
-    assert!(error_output(&first).contains(unwatched), "{}", error_output(&first));
+    assert!(first.errors.contains(unwatched), "{}", first.errors);
     // The longer list has two new addresses and three that were imported before. Five addresses are free then.
-    assert_eq!(parse_output(&run_import(&file, "-", &address_lines(0..5))), [imported(2, 3, 5)]);
-    let listed = run_subcommand("pool", &file, &["list"], "");
+    assert_eq!(run_import(&file, "-", &address_lines(0..5)).json_lines(), [imported(2, 3, 5)]);
+    let listed = coffer_output(&file, &["pool", "list"]);
     let pool =
         json!({ "object": "pool", "pool": "solana", "free": 5, "assigned": 0, "retired": 0 });
-    assert_eq!(parse_output(&listed), std::slice::from_ref(&pool));
-    let document = run_subcommand("pool", &file, &["list", "--json"], "");
-    assert_eq!(parse_output(&document), [json!({ "data": [pool] })]);
+    assert_eq!(listed.json_lines(), std::slice::from_ref(&pool));
+    let document = coffer_output(&file, &["pool", "list", "--json"]);
+    assert_eq!(document.json_lines(), [json!({ "data": [pool] })]);
     let conn = Connection::open(&file).unwrap();
     let noted: String = conn
         .query_row(
@@ -60,7 +56,7 @@ fn pool_is_imported_from_a_file_or_standard_input_and_listed() {
     let followed =
         "insert into chain_cursors values ('solana', 'devnet', 9, 'h', 0, 9, 'h', 9, 0, 0, null)";
     conn.execute_batch(followed).unwrap();
-    assert!(!error_output(&run_import(&file, "-", &address_lines(5..6))).contains("not watched"));
+    assert!(!run_import(&file, "-", &address_lines(5..6)).errors.contains("not watched"));
 }
 
 #[test]
@@ -87,8 +83,9 @@ fn invalid_line_is_named_and_nothing_is_imported() {
         (address_lines(0..1).repeat(10_001), "line 2 repeats the address of line 1"),
     ] {
         let output = run_import(&served.file, "-", &input);
-        let said = error_output(&output);
-        assert!(!output.status.success() && said.contains(problem), "{problem}: {said}");
+        let said = output.errors;
+        assert_ne!(output.code, Some(0), "{problem}: {said}");
+        assert!(said.contains(problem), "{problem}: {said}");
         for hidden in ["abandon", &secret, "not an address\n"] {
             assert!(!said.contains(hidden), "{said}");
         }
@@ -96,22 +93,18 @@ fn invalid_line_is_named_and_nothing_is_imported() {
     let none = "select count(*) || '' from pool_addresses";
     served.wait_for_query_result(none, &["0"]);
     let missing = run_import(&served.file, "/nowhere/pool.txt", "");
-    assert!(
-        error_output(&missing).contains("cannot read /nowhere/pool.txt"),
-        "{}",
-        error_output(&missing)
-    );
-    let other = run_subcommand("pool", &served.file, &["import", "tron", "-"], "");
-    assert!(error_output(&other).contains("must be one of solana"), "{}", error_output(&other));
+    assert!(missing.errors.contains("cannot read /nowhere/pool.txt"), "{}", missing.errors);
+    let other = coffer_output(&served.file, &["pool", "import", "tron", "-"]);
+    assert!(other.errors.contains("must be one of solana"), "{}", other.errors);
 }
 
 #[test]
 fn import_warns_if_the_chain_has_no_node() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
-    let added = run_subcommand("wallet", &file, &["add", "tron", "--yes"], EVM_XPUB);
-    assert_eq!(parse_output(&added).len(), 1);
+    let added = run_wallet_command(&file, &["add", "tron", "--yes"], EVM_XPUB);
+    assert_eq!(added.json_lines().len(), 1);
     let unwatched = "tron is not watched yet, so none of these addresses is handed out: name a node by `coffer serve \
         --node tron=URL`";
-    assert!(error_output(&added).contains(unwatched), "{}", error_output(&added));
+    assert!(added.errors.contains(unwatched), "{}", added.errors);
 }

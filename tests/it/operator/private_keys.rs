@@ -50,7 +50,7 @@ fn command_line_does_not_print_secrets() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
     let folder = file.parent().unwrap();
-    assert!(run_wallet_command(&file, &["add", "bitcoin", "--yes"], ZPUB).status.success());
+    run_wallet_command(&file, &["add", "bitcoin", "--yes"], ZPUB).json_lines();
     for secret in SECRETS {
         let text = secret.0;
         let middle = format!("wpkh([73c5da0a/84h/0h/0h]{text}/0/*)#abcdefgh");
@@ -77,17 +77,17 @@ fn command_line_does_not_print_secrets() {
         ] {
             let args: Vec<_> = args.iter().copied().chain(["--log", "trace"]).collect();
             let output = run_wallet_command(&file, &args, input);
-            assert!(!output.status.success(), "{args:?}");
-            assert_no_secret(&output.stderr, secret, "standard error");
-            assert_no_secret(&output.stdout, secret, "standard output");
-            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_ne!(output.code, Some(0), "{args:?}");
+            assert_no_secret(output.errors.as_bytes(), secret, "standard error");
+            assert_no_secret(output.printed.as_bytes(), secret, "standard output");
+            let said = output.errors;
             assert!(said.contains("which is refused and not stored"), "{args:?}: {said}");
         }
         // Each word is a separate argument. The argument parser's own error would contain one of the words.
         let words: Vec<_> = ["add", "bitcoin"].into_iter().chain(text.split(' ')).collect();
         let output = run_wallet_command(&file, &words, ZPUB);
-        assert_no_secret(&output.stderr, secret, "standard error");
-        assert!(String::from_utf8_lossy(&output.stderr).contains("which is refused"));
+        assert_no_secret(output.errors.as_bytes(), secret, "standard error");
+        assert!(output.errors.contains("which is refused"));
         assert_no_file_contains(folder, secret);
     }
 }
@@ -110,8 +110,8 @@ fn seed_phrase_on_several_lines_is_rejected() {
     ] {
         for args in [&["add", "bitcoin", "--yes"][..], &["add", "bitcoin"]] {
             let output = run_wallet_command(&file, args, &input);
-            let said = String::from_utf8(output.stderr).unwrap();
-            assert!(!output.status.success(), "{input}");
+            let said = output.errors;
+            assert_ne!(output.code, Some(0), "{input}");
             assert!(
                 said.contains("key contains a seed phrase, which is refused"),
                 "{input}: {said}"

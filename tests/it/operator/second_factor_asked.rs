@@ -1,5 +1,6 @@
 //! The second factor: operations that require a code, limits on guessing, and deactivation by other users.
 
+use crate::support::command::run_coffer_json;
 use crate::support::second_factor::{
     ANNA, BEN, CONFIRM, FACTOR, NULL, OperatorServer, PASSWORD, SESSION, STEP_MS, code_not_in,
     cookie_from,
@@ -278,10 +279,12 @@ fn command_line_turns_off_factor_while_server_runs() {
     let server = OperatorServer::open();
     let owner = server.turn_on_factor();
     assert_eq!(
-        server.run_coffer_user(&["list", "--json"])["data"].as_array().map(Vec::len),
+        run_coffer_json(&server.file(), &["user", "list", "--json"])["data"]
+            .as_array()
+            .map(Vec::len),
         Some(2)
     );
-    let off = server.run_coffer_user(&["second-factor", "off", ANNA]);
+    let off = run_coffer_json(&server.file(), &["user", "second-factor", "off", ANNA]);
     assert_eq!((&off["email"], &off["secondFactorAt"]), (&json!(ANNA), &NULL));
     server.request(&owner.cookie, "GET", SESSION, &NULL).assert_error(401, "unauthorized", None);
     server.session_cookie(ANNA);

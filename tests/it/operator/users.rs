@@ -1,12 +1,12 @@
 //! Users: the setup link of the first operator, and user management in the operator interface and on the command line.
 
+use crate::support::command::{coffer_output_with_input, run_coffer, run_coffer_json};
 use crate::support::process::Process;
 use crate::support::scratch::Scratch;
 use crate::support::{Response, Shop, agent, send};
 use serde_json::{Value, json};
-use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::Command;
 
 const SESSION: &str = "/dashboard/api/session";
 const USERS: &str = "/dashboard/api/users";
@@ -139,18 +139,6 @@ fn merchant_is_no_operator_and_changes_own_password() {
     sign_in(shop.url(), "clerk@shop.test", "a new password").expect(201);
 }
 
-/// Runs a command of the binary on this file with this standard input.
-#[track_caller]
-fn run_coffer(args: &[&str], file: &Path, input: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-    command.args(args).args(["--log", "warn", "--file"]).arg(file);
-    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = piped.stderr(Stdio::piped()).spawn().unwrap();
-    // A command that rejects its arguments exits without reading standard input, and this write may fail.
-    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
-    child.wait_with_output().unwrap()
-}
-
 /// Starts a production server on this file. Returns its URL and the token of the printed setup link.
 fn start_server(file: &Path, said: &Path) -> (Process, String, Option<String>) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
@@ -209,13 +197,11 @@ fn command_line_creates_users_while_server_runs() {
     let (file, said) = (scratch.path("shop.db"), scratch.path("said"));
     let (_process, url, token) = start_server(&file, &said);
     let create = ["user", "create", "ops@shop.test", "--role", "operator"];
-    let made = run_coffer(&create, &file, "from standard input\n");
-    let made: Value = serde_json::from_slice(&made.stdout).unwrap();
-    assert_eq!(made["role"], "operator");
+    let made = coffer_output_with_input(&file, &create, "from standard input\n").json_lines();
+    assert_eq!(made[0]["role"], "operator");
     create_first_operator(&url, &token.unwrap()).assert_error(403, "forbidden", None);
     sign_in(&url, "ops@shop.test", "from standard input").expect(201);
-    let account = run_coffer(&["account", "create", "Shop"], &file, "");
-    let account: Value = serde_json::from_slice(&account.stdout).unwrap();
+    let account = run_coffer_json(&file, &["account", "create", "Shop"]);
     let id = account["id"].as_str().unwrap();
     let password = scratch.path("password");
     std::fs::write(&password, "from a file, long").unwrap();
@@ -230,16 +216,14 @@ fn command_line_creates_users_while_server_runs() {
         "--password-file",
     ];
     let create = [&create[..], &[password.to_str().unwrap()]].concat();
-    assert!(run_coffer(&create, &file, "").status.success());
+    run_coffer(&file, &create);
     let begun = sign_in(&url, "clerk@shop.test", "from a file, long").expect(201);
     assert_eq!(begun.json()["user"]["account"], account["id"]);
-    assert!(
-        run_coffer(&["user", "password", "clerk@shop.test"], &file, "another, longer")
-            .status
-            .success()
-    );
+    let set_password = ["user", "password", "clerk@shop.test"];
+    let output = coffer_output_with_input(&file, &set_password, "another, longer");
+    assert_eq!(output.code, Some(0), "{output:?}");
     sign_in(&url, "clerk@shop.test", "another, longer").expect(201);
-    assert!(run_coffer(&["user", "disable", "clerk@shop.test"], &file, "").status.success());
+    run_coffer(&file, &["user", "disable", "clerk@shop.test"]);
     sign_in(&url, "clerk@shop.test", "another, longer").assert_error(
         401,
         "invalid_credentials",
@@ -250,10 +234,9 @@ fn command_line_creates_users_while_server_runs() {
         (&["user", "disable", "nobody@shop.test"], "no such user"),
         (&create[..7], "email"),
     ] {
-        let refused = run_coffer(args, &file, "long enough it is");
-        let said = String::from_utf8(refused.stderr).unwrap();
-        assert!(!refused.status.success() && said.contains(why), "{args:?}: {said}");
+        let refused = coffer_output_with_input(&file, args, "long enough it is");
+        assert_ne!(refused.code, Some(0), "{args:?}");
+        assert!(refused.errors.contains(why), "{args:?}: {}", refused.errors);
     }
-    let listed = run_coffer(&["user", "list"], &file, "").stdout;
-    assert_eq!(String::from_utf8(listed).unwrap().lines().count(), 2);
+    assert_eq!(run_coffer(&file, &["user", "list"]).lines().count(), 2);
 }

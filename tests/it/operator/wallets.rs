@@ -2,13 +2,12 @@
 //! received payments are listed.
 
 use crate::file::audit::findings;
+use crate::support::command::{CommandOutput, coffer_output_with_input, run_coffer};
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::scratch::Scratch;
 use crate::support::{LIVE, Response, Shop};
 use serde_json::{Value, json};
-use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
 
 pub const ZPUB: &str = "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs";
 /// The key of [`ZPUB`] in the form for test networks.
@@ -39,31 +38,8 @@ fn send_as_operator(
 
 /// Runs `coffer wallet …` on a file with this standard input.
 #[track_caller]
-pub fn run_wallet_command(file: &Path, args: &[&str], input: &str) -> Output {
-    run_subcommand("wallet", file, args, input)
-}
-
-/// Runs `coffer COMMAND` on a file with this standard input.
-#[track_caller]
-pub fn run_subcommand(command: &str, file: &Path, args: &[&str], input: &str) -> Output {
-    let name = command;
-    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-    command.arg(name).args(args).arg("--file").arg(file);
-    let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-    // A command that rejects its arguments exits without reading standard input, and this write may fail.
-    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
-    child.wait_with_output().unwrap()
-}
-
-/// Asserts success, and parses the output, which has one JSON object per line.
-#[track_caller]
-pub fn parse_output(output: &Output) -> Vec<Value> {
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{errors}");
-    let text = String::from_utf8(output.stdout.clone()).unwrap();
-    let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
-    lines.collect()
+pub fn run_wallet_command(file: &Path, args: &[&str], input: &str) -> CommandOutput {
+    coffer_output_with_input(file, &[&["wallet"], args].concat(), input)
 }
 
 #[test]
@@ -72,18 +48,18 @@ fn wallet_is_added_after_its_addresses_are_confirmed() {
     let file = scratch.path("shop.db");
     for answer in ["", "\n", "no\n", "what?\n"] {
         let output = run_wallet_command(&file, &["add", "bitcoin"], &format!("{ZPUB}\n{answer}"));
-        assert_eq!(output.status.code(), Some(1));
-        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.code, Some(1));
+        let said = output.errors;
         for address in BITCOIN_ADDRESSES {
             assert!(said.contains(address), "{said}");
         }
         assert!(said.contains("yes or no") && said.contains("not added"), "{said}");
-        assert!(output.stdout.is_empty());
+        assert!(output.printed.is_empty());
     }
-    let listed = || parse_output(&run_wallet_command(&file, &["list"], ""));
+    let listed = || run_wallet_command(&file, &["list"], "").json_lines();
     assert_eq!(listed(), Vec::<Value>::new());
     let added =
-        parse_output(&run_wallet_command(&file, &["add", "bitcoin"], &format!("{ZPUB}\nyes\n")));
+        run_wallet_command(&file, &["add", "bitcoin"], &format!("{ZPUB}\nyes\n")).json_lines();
     let id = added[0]["id"].as_str().unwrap().to_owned();
     assert_eq!(added[0]["addresses"], json!(BITCOIN_ADDRESSES));
     assert_eq!(added[0]["script"], "wpkh");
@@ -97,20 +73,20 @@ fn wallet_is_added_after_its_addresses_are_confirmed() {
         (ZPUB, &[], 3),
     ] {
         let args = [&["add", "bitcoin", "--yes"], args].concat();
-        let again = parse_output(&run_wallet_command(&file, &args, key));
+        let again = run_wallet_command(&file, &args, key).json_lines();
         assert_eq!((&again[0]["id"], &again[0]["nextIndex"]), (&json!(id), &json!(next)));
     }
     // A retired wallet assigns no addresses until it is added again.
-    let retired = parse_output(&run_wallet_command(&file, &["retire", &id], ""));
+    let retired = run_wallet_command(&file, &["retire", &id], "").json_lines();
     assert!(retired[0]["retiredAt"].is_string() && retired[0]["handsOut"] == false);
-    assert_eq!(parse_output(&run_wallet_command(&file, &["retire", &id], "")), retired);
-    let resumed = parse_output(&run_wallet_command(&file, &["add", "bitcoin", "--yes"], ZPUB));
+    assert_eq!(run_wallet_command(&file, &["retire", &id], "").json_lines(), retired);
+    let resumed = run_wallet_command(&file, &["add", "bitcoin", "--yes"], ZPUB).json_lines();
     assert!(resumed[0]["retiredAt"].is_null() && resumed[0]["handsOut"] == true);
     assert_eq!(resumed[0]["name"], "Till");
     assert_eq!(listed().len(), 1);
     let unknown =
         run_wallet_command(&file, &["retire", "01a1fd55-7a80-7af2-9132-000000000000"], "");
-    assert!(String::from_utf8(unknown.stderr).unwrap().contains("no such wallet"));
+    assert!(unknown.errors.contains("no such wallet"));
     assert_eq!(findings(&file), Vec::<String>::new());
 }
 
@@ -125,25 +101,25 @@ fn wallets_of_every_chain_list_their_addresses() {
         ("litecoin", XPUB, &["--script", "tr"]),
     ] {
         let args = [&["add", chain, "--yes"], args].concat();
-        parse_output(&run_wallet_command(&file, &args, key));
+        run_wallet_command(&file, &args, key).json_lines();
     }
-    let chains: Vec<_> = parse_output(&run_wallet_command(&file, &["list"], ""))
+    let chains: Vec<_> = run_wallet_command(&file, &["list"], "")
+        .json_lines()
         .iter()
         .map(|wallet| format!("{} {}", wallet["chain"].as_str().unwrap(), wallet["nextIndex"]))
         .collect();
     assert_eq!(chains, ["evm 0", "tron 12", "dogecoin 0", "litecoin 0"]);
     let own = ["own", "evm", "0x9858effd232b4033e47d90003d41ec34ecaeda94"];
-    let declared = parse_output(&run_wallet_command(&file, &own, ""));
+    let declared = run_wallet_command(&file, &own, "").json_lines();
     assert_eq!(declared[0]["address"], "0x9858EfFD232B4033E47d90003D41EC34EcaEda94");
     for chain in ["evm", "ethereum", "base", "polygon"] {
-        let again = parse_output(&run_wallet_command(&file, &["own", chain, own[2]], ""));
+        let again = run_wallet_command(&file, &["own", chain, own[2]], "").json_lines();
         let named = |of: &Value| (of["chain"].clone(), of["address"].clone());
         assert_eq!(named(&again[0]), named(&declared[0]));
     }
     let wrong = run_wallet_command(&file, &["own", "bitcoin", "bc1q"], "");
-    let said = String::from_utf8(wrong.stderr).unwrap();
-    assert!(said.contains("not an address on bitcoin"), "{said}");
-    let lines = String::from_utf8(run_wallet_command(&file, &["addresses"], "").stdout).unwrap();
+    assert!(wrong.errors.contains("not an address on bitcoin"), "{}", wrong.errors);
+    let lines = run_coffer(&file, &["wallet", "addresses"]);
     assert_eq!(lines, "path,address,coin,amount,wallet\n");
 }
 
@@ -169,8 +145,8 @@ fn invalid_wallet_command_explains_the_right_form() {
         (&["add", "evm", "--yes"], "\n \n", "key must be given on standard input"),
     ] {
         let output = run_wallet_command(&file, args, input);
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert!(!output.status.success() && said.contains(says), "{args:?}: {said}");
+        assert_ne!(output.code, Some(0), "{args:?}");
+        assert!(output.errors.contains(says), "{args:?}: {}", output.errors);
     }
     assert!(!file.exists(), "a file was made for nothing");
 }

@@ -2,7 +2,7 @@
 
 use crate::file::audit::findings;
 use crate::invoices::idempotency::concurrent_responses;
-use crate::operator::wallets::{EVM_XPUB, VPUB, XPUB, ZPUB, parse_output, run_wallet_command};
+use crate::operator::wallets::{EVM_XPUB, VPUB, XPUB, ZPUB, run_wallet_command};
 use crate::process::serve::{ProductionFile, call, start_server};
 use crate::support::audit_log::record_direct_writes;
 use crate::support::command::run_coffer;
@@ -69,7 +69,7 @@ pub fn set_watched(shop: &ProductionFile, chain: &str) {
 
 #[track_caller]
 fn add_wallet(shop: &ProductionFile, chain: &str, key: &str) -> String {
-    let added = parse_output(&run_wallet_command(&shop.file(), &["add", chain, "--yes"], key));
+    let added = run_wallet_command(&shop.file(), &["add", chain, "--yes"], key).json_lines();
     added[0]["id"].as_str().unwrap().to_owned()
 }
 
@@ -110,17 +110,16 @@ fn watched_chain_with_a_wallet_hands_out_addresses() {
     assert_eq!(of("ada"), [evm(1), utxo(1)]);
     assert_eq!(of("ada"), [evm(1), utxo(1)]);
     // A retired wallet assigns no new address. Customers keep their addresses.
-    parse_output(&run_wallet_command(&shop.file(), &["retire", &bitcoin], ""));
+    run_wallet_command(&shop.file(), &["retire", &bitcoin], "").json_lines();
     assert_eq!(of("bob"), [evm(2)]);
     assert_eq!(of("ada"), [evm(1), utxo(1)]);
     // The same wallet, added again, continues at its next index.
     let other = "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs";
     assert_eq!(add_wallet(&shop, "bitcoin", other), bitcoin);
     assert_eq!(of("bob"), [evm(2), utxo(2)]);
-    let lines = run_wallet_command(&shop.file(), &["addresses", "--wallet", &bitcoin], "").stdout;
+    let lines = run_coffer(&shop.file(), &["wallet", "addresses", "--wallet", &bitcoin]);
     let expected: Vec<_> =
         (0..3).map(|index| format!("m/0/{index},{},,,{bitcoin}", utxo(index).1)).collect();
-    let lines = String::from_utf8(lines).unwrap();
     assert_eq!(lines.lines().skip(1).collect::<Vec<_>>(), expected);
     let scripts =
         text_column(&shop.file(), "select hex(script) from addresses where pool = 'bitcoin'");
@@ -163,9 +162,8 @@ fn restore_and_wallet_list_show_the_next_index_and_gap_limit() {
     let file = shop.file();
     // Moves the next index from 5000 to 7000. The wallet then has a gap of 2000 unpaid addresses.
     let args = ["add", "evm", "--yes", "--next"];
-    parse_output(&run_wallet_command(&file, &[&args[..], &["5000"]].concat(), EVM_XPUB));
-    let added =
-        parse_output(&run_wallet_command(&file, &[&args[..], &["7000"]].concat(), EVM_XPUB));
+    run_wallet_command(&file, &[&args[..], &["5000"]].concat(), EVM_XPUB).json_lines();
+    let added = run_wallet_command(&file, &[&args[..], &["7000"]].concat(), EVM_XPUB).json_lines();
     let evm = added[0]["id"].as_str().unwrap();
     set_watched(&shop, "bitcoin");
     let copy = file.with_extension("copy");
@@ -187,7 +185,7 @@ fn restore_and_wallet_list_show_the_next_index_and_gap_limit() {
     let (_server, url) = start_server(&file, &NODES);
     let made = live_customer_addresses(&shop, &url, "later");
     assert_eq!(made, [address_entry("utxo", derive_address(Chain::Bitcoin, ZPUB, 1002))]);
-    let listed = parse_output(&run_wallet_command(&file, &["list"], ""));
+    let listed = run_wallet_command(&file, &["list"], "").json_lines();
     assert_eq!(listed[0]["nextIndex"], 1003);
     assert_eq!(listed[0]["gapLimit"], 1003);
     assert_eq!(findings(&file), Vec::<String>::new());
@@ -225,10 +223,9 @@ fn wallet_added_after_a_restore_skips_possibly_used_indexes() {
     let mut handed_out = Vec::new();
     for (restored, begins) in [(0, 0), (1, 1000), (2, 2000)] {
         let output = run_wallet_command(&file, &["add", "bitcoin", "--yes", "--next", "0"], ZPUB);
-        let said = String::from_utf8(output.stderr.clone()).unwrap();
         let why = format!("it begins with index {begins}: this file is a copy that was restored");
-        assert_eq!(said.contains(&why), restored > 0, "{said}");
-        let added = parse_output(&output);
+        assert_eq!(output.errors.contains(&why), restored > 0, "{}", output.errors);
+        let added = output.json_lines();
         assert_eq!(added[0]["nextIndex"], begins);
         // The owner's wallet program starts its scan at index 0. The program's gap limit must be at least the first
         // assigned index.
@@ -247,7 +244,7 @@ fn wallet_added_after_a_restore_skips_possibly_used_indexes() {
     assert_eq!(handed_out, expected);
     // A next index above the minimum is accepted unchanged.
     let further = ["add", "bitcoin", "--yes", "--next", "7000"];
-    let added = parse_output(&run_wallet_command(&file, &further, ZPUB));
+    let added = run_wallet_command(&file, &further, ZPUB).json_lines();
     assert_eq!(added[0]["nextIndex"], 7000);
 }
 
@@ -258,7 +255,7 @@ fn live_mode_uses_only_the_main_network_wallet() {
     // A key of a test network may be added, but is not used.
     let to_test = "add bitcoin --yes --script wpkh --network test";
     let args: Vec<_> = to_test.split(' ').collect();
-    let added = || parse_output(&run_wallet_command(&file, &args, TPUB));
+    let added = || run_wallet_command(&file, &args, TPUB).json_lines();
     assert_eq!(added()[0]["handsOut"], false);
     let main = add_wallet(&shop, "bitcoin", ZPUB);
     added();
@@ -268,17 +265,17 @@ fn live_mode_uses_only_the_main_network_wallet() {
     let respelt = (VPUB, "network must be main");
     for (key, says) in [respelt, (TPUB, "this file follows bitcoin on main")] {
         let refused = run_wallet_command(&file, &args, key);
-        let said = String::from_utf8(refused.stderr).unwrap();
-        assert!(!refused.status.success() && said.contains(says), "{said}");
+        assert_ne!(refused.code, Some(0));
+        assert!(refused.errors.contains(says), "{}", refused.errors);
     }
-    let listed = parse_output(&run_wallet_command(&file, &["list"], ""));
+    let listed = run_wallet_command(&file, &["list"], "").json_lines();
     let hands_out = |one: &Value| one["handsOut"] == true;
     assert_eq!(listed.iter().map(hands_out).collect::<Vec<_>>(), [false, true]);
     assert_eq!(listed[1]["id"], json!(main));
     let first = derive_address(Chain::Bitcoin, ZPUB, 0);
     assert_eq!(live_customer_addresses(&shop, &url, "ada"), [address_entry("utxo", first)]);
     // When the wallet is retired, the wallet of the test network does not replace it.
-    parse_output(&run_wallet_command(&file, &["retire", &main], ""));
+    run_wallet_command(&file, &["retire", &main], "").json_lines();
     assert_eq!(live_customer_addresses(&shop, &url, "bob"), []);
 }
 
@@ -290,16 +287,16 @@ fn last_added_wallet_is_used_even_if_the_clock_went_back() {
     // Simulates a clock that was years ahead when the wallet was added.
     execute_sql(&shop, "update wallets set added_at = added_at * 2 where id is not null");
     let args = ["add", "bitcoin", "--yes", "--script", "wpkh"];
-    let second = parse_output(&run_wallet_command(&file, &args, EVM_XPUB))[0]["id"].clone();
+    let second = run_wallet_command(&file, &args, EVM_XPUB).json_lines()[0]["id"].clone();
     let handing_out = || {
-        let listed = parse_output(&run_wallet_command(&file, &["list"], ""));
+        let listed = run_wallet_command(&file, &["list"], "").json_lines();
         let of = listed.into_iter().filter(|one| one["handsOut"] == true);
         of.map(|one| one["id"].clone()).collect::<Vec<_>>()
     };
     assert_eq!(handing_out(), slice::from_ref(&second));
     assert_eq!(add_wallet(&shop, "bitcoin", ZPUB), first);
     assert_eq!(handing_out(), [json!(first)]);
-    parse_output(&run_wallet_command(&file, &args, EVM_XPUB));
+    run_wallet_command(&file, &args, EVM_XPUB).json_lines();
     assert_eq!(handing_out(), [second]);
 }
 
@@ -347,7 +344,7 @@ fn wallet_script_can_change_until_an_address_is_handed_out() {
     let add = |script: &str| {
         run_wallet_command(&file, &["add", "bitcoin", "--yes", "--script", script], XPUB)
     };
-    let [wrong, right] = ["pkh", "wpkh"].map(|script| parse_output(&add(script))[0].clone());
+    let [wrong, right] = ["pkh", "wpkh"].map(|script| add(script).json_lines()[0].clone());
     assert_eq!((&right["id"], &right["script"]), (&wrong["id"], &json!("wpkh")));
     let address = derive_address(Chain::Bitcoin, ZPUB, 0);
     assert_eq!(right["addresses"][0], json!(address));
@@ -355,9 +352,9 @@ fn wallet_script_can_change_until_an_address_is_handed_out() {
     assert_eq!(live_customer_addresses(&shop, &url, "ada"), [address_entry("utxo", address)]);
     for script in ["pkh", "tr"] {
         let refused = add(script);
-        let said = String::from_utf8(refused.stderr).unwrap();
-        assert!(!refused.status.success() && said.contains("script must be wpkh"), "{said}");
+        assert_ne!(refused.code, Some(0));
+        assert!(refused.errors.contains("script must be wpkh"), "{}", refused.errors);
     }
-    let listed = parse_output(&run_wallet_command(&file, &["list"], ""));
+    let listed = run_wallet_command(&file, &["list"], "").json_lines();
     assert_eq!((listed.len(), &listed[0]["script"]), (1, &json!("wpkh")));
 }

@@ -5,7 +5,7 @@ use super::live_addresses::{
     NODES, derive_address, live_customer_addresses, open_shop, set_watched,
 };
 use crate::file::audit::findings;
-use crate::operator::wallets::{EVM_XPUB, ZPUB, parse_output, run_wallet_command};
+use crate::operator::wallets::{EVM_XPUB, ZPUB, run_wallet_command};
 use crate::process::serve::start_server;
 use crate::support::command::run_coffer;
 use crate::support::operator_interface::OperatorInterface;
@@ -22,9 +22,8 @@ const HIGHEST_INDEX: &str = "2147483647";
 fn add_wallet(file: &Path, args: &[&str]) -> (String, Option<Value>) {
     let args = [&["add", "bitcoin", "--yes"], args].concat();
     let output = run_wallet_command(file, &args, ZPUB);
-    let said = String::from_utf8(output.stderr.clone()).unwrap();
-    let added = output.status.success().then(|| parse_output(&output).remove(0));
-    (said, added)
+    let added = (output.code == Some(0)).then(|| output.json_lines().remove(0));
+    (output.errors, added)
 }
 
 /// Moves the next index of the bitcoin wallet. Returns standard error and the new index.
@@ -103,7 +102,7 @@ fn next_index_is_lowered_if_no_later_index_was_used() {
     assert_rejected(&file, &far, &["next must be at most 200011,"]);
     assert_eq!(move_index(&file, &["--next", "11"]).1, 11);
     assert_eq!(live_customer_addresses(&shop, &url, "bob"), address_at(11));
-    let listed = parse_output(&run_wallet_command(&file, &["list"], "")).remove(0);
+    let listed = run_wallet_command(&file, &["list"], "").json_lines().remove(0);
     let told = ["firstIndex", "nextIndex", "gapLimit"].map(|name| listed[name].clone());
     assert_eq!(told, [10, 12, 20]);
     let expected = [
@@ -181,9 +180,9 @@ fn next_index_never_falls_below_the_restore_gap() {
         run_wallet_command(&file, &[&["add", "evm", "--yes"], args].concat(), EVM_XPUB)
     };
     for (next, expected) in [("0", 2000), ("4000", 4000), ("2000", 2000)] {
-        assert_eq!(parse_output(&evm(&["--next", next]))[0]["nextIndex"], expected);
+        assert_eq!(evm(&["--next", next]).json_lines()[0]["nextIndex"], expected);
     }
-    let said = String::from_utf8(evm(&["--next", "1999"]).stderr).unwrap();
+    let said = evm(&["--next", "1999"]).errors;
     assert!(said.contains("next must be at least 2000"), "{said}");
     // A wallet at the highest index has no index left after a restore.
     move_index(&file, &["--next", HIGHEST_INDEX, "--force"]);

@@ -4,9 +4,9 @@ use super::live_addresses::{
     NODES, derive_address, live_customer_addresses, open_shop, set_watched,
 };
 use crate::file::audit::findings;
-use crate::operator::wallets::{EVM_XPUB, XPUB, ZPUB, parse_output, run_wallet_command};
+use crate::operator::wallets::{EVM_XPUB, XPUB, ZPUB, run_wallet_command};
 use crate::process::serve::{ProductionFile, start_server};
-use crate::support::command::run_coffer;
+use crate::support::command::{CommandOutput, coffer_output, run_coffer};
 use crate::support::dice::Dice;
 use crate::support::installation::{
     ETHEREUM, Installation, RunningServer, approval_body, signer_settings,
@@ -19,7 +19,6 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Number of times that a copy is restored.
 const RESTORES: usize = 20;
@@ -53,7 +52,7 @@ impl RestoredShop {
     fn new() -> RestoredShop {
         let served = Installation::new();
         for (chain, key) in [("bitcoin", ZPUB), ("evm", EVM_XPUB)] {
-            parse_output(&run_wallet_command(&served.file, &["add", chain, "--yes"], key));
+            run_wallet_command(&served.file, &["add", chain, "--yes"], key).json_lines();
         }
         served.open_file().execute_batch(WATCHED).unwrap();
         let sent = served.path("sent");
@@ -232,7 +231,7 @@ fn restored_copies_reuse_no_address_and_pay_no_transfer_twice() {
 #[track_caller]
 fn add_wallet(file: &Path, args: &[&str], key: &str) -> String {
     let args = [&["add"], args, &["--yes"]].concat();
-    let added = parse_output(&run_wallet_command(file, &args, key)).remove(0);
+    let added = run_wallet_command(file, &args, key).json_lines().remove(0);
     added["id"].as_str().unwrap().to_owned()
 }
 
@@ -250,38 +249,34 @@ fn shop_with_old_copy() -> (ProductionFile, PathBuf, String) {
     (shop, copy, id)
 }
 
-/// Restores a copy, asserts this exit code, and returns standard output and standard error.
+/// Restores a copy, asserts this exit code, and returns the output.
 #[track_caller]
-fn run_restore(file: &Path, copy: &Path, args: &[&str], code: i32) -> (String, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-    command.args(["restore", "--file"]).arg(file).arg(copy);
-    let output = command.arg("--force").args(args).output().unwrap();
-    let [printed, said] =
-        [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
-    assert_eq!(output.status.code(), Some(code), "{printed}{said}");
-    (printed, said)
+fn run_restore(file: &Path, copy: &Path, args: &[&str], code: i32) -> CommandOutput {
+    let restore = ["restore", copy.to_str().unwrap(), "--force"];
+    let output = coffer_output(file, &[&restore, args].concat());
+    assert_eq!(output.code, Some(code), "{output:?}");
+    output
 }
 
 #[test]
 fn restored_wallet_skips_indexes_of_the_replaced_file() {
     let (shop, copy, id) = shop_with_old_copy();
     let file = shop.file();
-    let (printed, said) = run_restore(&file, &copy, &[], 0);
+    let CommandOutput { printed, errors, .. } = run_restore(&file, &copy, &[], 0);
     let line = format!(
         "live bitcoin addresses go on from index 6000 of wallet {id}, which must scan with a gap limit of 6000 \
          (0 in the copy, 5000 in the replaced file)\n"
     );
     assert!(printed.starts_with(&line), "{printed}");
-    assert!(!said.contains("--next-index"), "{said}");
+    assert!(!errors.contains("--next-index"), "{errors}");
     // An index below the minimum has no effect.
-    let (printed, _) = run_restore(&file, &copy, &["--next-index", "bitcoin=10"], 0);
+    let printed = run_restore(&file, &copy, &["--next-index", "bitcoin=10"], 0).printed;
     assert!(printed.contains("from index 7000 of wallet"), "{printed}");
     // The operator may set a higher index, and correct a mistake by setting a lower index.
-    let (printed, _) = run_restore(&file, &copy, &["--next-index", "bitcoin=90000"], 0);
+    let printed = run_restore(&file, &copy, &["--next-index", "bitcoin=90000"], 0).printed;
     assert!(printed.contains("from index 90000 of wallet"), "{printed}");
     let low = run_wallet_command(&file, &["add", "bitcoin", "--yes", "--next", "7999"], ZPUB);
-    let low = String::from_utf8(low.stderr).unwrap();
-    assert!(low.contains("next must be at least 8000"), "{low}");
+    assert!(low.errors.contains("next must be at least 8000"), "{}", low.errors);
     add_wallet(&file, &["bitcoin", "--next", "8000"], ZPUB);
     let (_server, url) = start_server(&file, &NODES);
     let made = live_customer_addresses(&shop, &url, "ada");
@@ -300,9 +295,10 @@ fn unreadable_replaced_file_is_reported_and_index_can_be_set() {
         if !harm.is_empty() {
             std::fs::write(&file, harm.repeat(1000)).unwrap();
         }
-        let (printed, said) = run_restore(&file, &copy, &["--next-index", "bitcoin=6000"], 0);
+        let CommandOutput { printed, errors, .. } =
+            run_restore(&file, &copy, &["--next-index", "bitcoin=6000"], 0);
         let warning = format!("shop.db {why}");
-        assert!(said.contains(&warning) && said.contains("--next-index CHAIN=N"), "{said}");
+        assert!(errors.contains(&warning) && errors.contains("--next-index CHAIN=N"), "{errors}");
         let line = format!(
             "from index 6000 of wallet {id}, which must scan with a gap limit of 6000 (0 in the copy)\n"
         );
@@ -315,7 +311,7 @@ fn unreadable_replaced_file_is_reported_and_index_can_be_set() {
         ("moon=1", "must be one of bitcoin"),
         ("evm=5", "the copy has no wallet of evm"),
     ] {
-        let (_, said) = run_restore(&file, &copy, &["--next-index", named], 1);
+        let said = run_restore(&file, &copy, &["--next-index", named], 1).errors;
         assert!(said.contains(&format!("--next-index {named}: ")) && said.contains(why), "{said}");
     }
     assert_eq!(text_column(&file, "select cast(next_index as text) from wallets"), ["6000"]);
@@ -326,13 +322,13 @@ fn wallet_missing_from_the_copy_continues_when_added_again() {
     let (shop, copy, _) = shop_with_old_copy();
     let file = shop.file();
     let late = add_wallet(&file, &["litecoin", "--script", "wpkh", "--next", "1500"], XPUB);
-    let (printed, _) = run_restore(&file, &copy, &[], 0);
+    let printed = run_restore(&file, &copy, &[], 0).printed;
     let line = format!(
         "live litecoin wallet {late} is not in the copy: it is retired, and goes on from index 2500 once it is added again \
          (1500 in the replaced file)\n"
     );
     assert!(printed.contains(&line), "{printed}");
-    let listed = parse_output(&run_wallet_command(&file, &["list"], ""));
+    let listed = run_wallet_command(&file, &["list"], "").json_lines();
     let late_row = listed.iter().find(|row| row["id"] == late.as_str()).unwrap();
     assert!(late_row["retiredAt"].is_string(), "{late_row}");
     assert_eq!(add_wallet(&file, &["litecoin", "--script", "wpkh"], XPUB), late);
@@ -343,7 +339,7 @@ fn wallet_missing_from_the_copy_continues_when_added_again() {
     // unassigned index 9000 stopped it.
     let stop = "update wallets set stopped_at = 1, stopped_index = 9000 where pool = 'bitcoin'";
     Connection::open(&file).unwrap().execute_batch(stop).unwrap();
-    let (printed, _) = run_restore(&file, &copy, &[], 0);
+    let printed = run_restore(&file, &copy, &[], 0).printed;
     assert!(printed.contains("live bitcoin addresses go on from index 10001 of"), "{printed}");
     let stopped =
         text_column(&file, "select cast(stopped_index as text) from wallets where stopped_at = 1");

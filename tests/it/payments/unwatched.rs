@@ -4,11 +4,11 @@ use super::live_addresses::{
     NODES, address_entry, execute_sql, live_customer_addresses, open_shop, set_watched,
 };
 use crate::process::serve::{call, start_server};
+use crate::support::command::coffer_output;
 use crate::support::installation::Installation;
 use crate::support::sandbox_file::text_column;
 use crate::support::{agent, send};
 use serde_json::{Value, json};
-use std::process::Command;
 
 #[test]
 fn unwatched_chain_hands_out_no_pool_address() {
@@ -65,10 +65,8 @@ fn live_invoice_without_coins_warns_with_the_reason() {
         insert into transfers (id, kind, account, mode, invoice, status, currency, amount, asset, chain, to_address,
         destination, requested_at) values ('v', 'refund', 1, 'live', 1, 'requested', 'EUR', 1, 'SOL', 'solana', 's', 1, 0)";
     served.open_file().execute_batch(sql).unwrap();
-    let mut doctor = Command::new(env!("CARGO_BIN_EXE_coffer"));
-    doctor.args(["doctor", "--node", "litecoin=http://127.0.0.1:1", "--file"]);
-    let said = doctor.arg(&served.file).output().unwrap().stdout;
-    let said = String::from_utf8(said).unwrap();
+    let doctor = ["doctor", "--node", "litecoin=http://127.0.0.1:1"];
+    let said = coffer_output(&served.file, &doctor).printed;
     let wanted = "wrong: a live key exists, but no coin is on offer: no node of litecoin was reached yet; mend: ";
     assert!(said.contains(wanted), "{said}");
     let wanted = "wrong: refund v waits for approval; mend: approve or reject it";

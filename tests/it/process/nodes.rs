@@ -1,5 +1,6 @@
 //! Nodes that hang, are unreachable or have an invalid URL. Their URLs contain secrets, which are not logged.
 
+use crate::support::command::coffer_output;
 use crate::support::exchanges::{Exchanges, SOURCES, SourceReply};
 use crate::support::installation::{Installation, RunningServer};
 use crate::support::polling;
@@ -120,11 +121,10 @@ fn invalid_node_url_is_rejected_at_start() {
         (&["--node-header", "base=a: correct-horse"], "--node-header base: base has no node"),
         (&["--token", "USDC-BASE=0x0"], "--token USDC-BASE: is for test networks"),
     ] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-        command.args(["serve", "--listen", "127.0.0.1:0", "--file"]).arg(&file);
-        let output = command.args(args).output().unwrap();
-        let problem = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(1), "{problem}");
+        let serve = ["serve", "--listen", "127.0.0.1:0"];
+        let output = coffer_output(&file, &[&serve, args].concat());
+        let problem = output.errors;
+        assert_eq!(output.code, Some(1), "{problem}");
         assert!(problem.contains(said), "{problem}");
         assert!(!problem.contains(SECRET), "{problem}");
         assert!(!file.exists());
@@ -139,11 +139,9 @@ fn rescan_explains_invalid_arguments() {
         (["ripple", "--from", "1"], "chain must be one of bitcoin"),
         (["litecoin", "--from", "x"], "from must be a height"),
     ] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-        command.arg("rescan").args(args).arg("--file").arg(&served.file);
-        let output = command.output().unwrap();
-        let problem = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(1), "{problem}");
+        let output = coffer_output(&served.file, &[&["rescan"], &args[..]].concat());
+        let problem = output.errors;
+        assert_eq!(output.code, Some(1), "{problem}");
         assert!(problem.contains(said), "{problem}");
     }
 }

@@ -1,27 +1,14 @@
 //! `coffer serve`, and the operator's commands while a server runs, with the real binary and a real file.
 
+use crate::support::command::{coffer_output, run_coffer, run_coffer_failing, run_coffer_json};
 use crate::support::installation::NO_RATES;
 use crate::support::process::{Process, start_sandbox};
-use crate::support::scratch::Scratch;
+use crate::support::scratch::{Scratch, path_text};
 use crate::support::{Response, agent, send};
 use serde_json::{Value, json};
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 use std::time::{Duration, Instant};
-
-/// Runs a command of the binary to its end.
-fn run_coffer(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_coffer")).args(args).output().unwrap()
-}
-
-/// Runs a command that must succeed, and parses its output, which has one JSON object per line.
-#[track_caller]
-fn run_json_lines(args: &[&str]) -> Vec<Value> {
-    let output = run_coffer(args);
-    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
-    let text = String::from_utf8(output.stdout).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
 
 /// Starts a server on this file and returns its URL.
 pub fn start_server(file: &Path, more: &[&str]) -> (Process, String) {
@@ -41,6 +28,13 @@ pub fn start_server(file: &Path, more: &[&str]) -> (Process, String) {
     (process, url)
 }
 
+/// Creates a secret key of the account, and returns it.
+#[track_caller]
+fn create_key(file: &Path, account: &str, mode: &str) -> String {
+    let made = run_coffer_json(file, &["key", "create", account, "--mode", mode]);
+    made["key"].as_str().unwrap().to_owned()
+}
+
 /// A file of a production server with one account, and a secret key of each mode.
 pub struct ProductionFile {
     scratch: Scratch,
@@ -57,28 +51,17 @@ impl ProductionFile {
     pub fn new() -> ProductionFile {
         let scratch = Scratch::new();
         let file = scratch.path("shop.db");
-        let file = file.to_str().unwrap();
-        let account = run_json_lines(&["account", "create", "--file", file, "My Shop"])[0]["id"]
-            .as_str()
-            .unwrap()
-            .to_owned();
-        let key = |mode: &str| {
-            let key = run_json_lines(&["key", "create", "--file", file, &account, "--mode", mode]);
-            key[0]["key"].as_str().unwrap().to_owned()
-        };
-        let (test, live) = (key("test"), key("live"));
+        let made = run_coffer_json(&file, &["account", "create", "My Shop"]);
+        let account = made["id"].as_str().unwrap().to_owned();
+        let [test, live] = ["test", "live"].map(|mode| create_key(&file, &account, mode));
         ProductionFile { test, live, account, scratch }
     }
 
     /// Creates another account, which is pending. Returns its live secret key.
     #[track_caller]
     pub fn create_account(&self, name: &str) -> String {
-        let file = self.file();
-        let file = file.to_str().unwrap();
-        let made = run_json_lines(&["account", "create", "--file", file, name]);
-        let account = made[0]["id"].as_str().unwrap();
-        let key = run_json_lines(&["key", "create", "--file", file, account, "--mode", "live"]);
-        key[0]["key"].as_str().unwrap().to_owned()
+        let made = run_coffer_json(&self.file(), &["account", "create", name]);
+        create_key(&self.file(), made["id"].as_str().unwrap(), "live")
     }
 
     pub fn file(&self) -> std::path::PathBuf {
@@ -99,12 +82,8 @@ fn operator_sets_up_an_account_while_server_runs() {
     let order = json!({ "amount": "20.00", "currency": "EUR" });
     let create = |key: &str| call(&url, key, "POST", "/v1/invoices", order.clone());
     create(&shop.test).assert_error(403, "account_not_approved", None);
-    let file = file.to_str().unwrap();
-    let approved = run_json_lines(&["account", "approve", "--file", file, &shop.account]);
-    assert_eq!(
-        (&approved[0]["status"], &approved[0]["name"]),
-        (&json!("active"), &json!("My Shop"))
-    );
+    let approved = run_coffer_json(&file, &["account", "approve", &shop.account]);
+    assert_eq!((&approved["status"], &approved["name"]), (&json!("active"), &json!("My Shop")));
     let id = create(&shop.test).expect(201).json()["id"].as_str().unwrap().to_owned();
     let paid = call(&url, &shop.test, "POST", &format!("/v1/invoices/{id}/simulate"), json!({}));
     assert_eq!(paid.expect(200).json()["status"], "confirmed");
@@ -121,9 +100,9 @@ fn operator_sets_up_an_account_while_server_runs() {
     assert_eq!(coins.expect(200).json()["data"], json!([]), "no chain is configured");
     let events = call(&url, &shop.live, "GET", "/v1/events?type=account.approved", json!({}));
     assert_eq!(events.expect(200).json()["data"].as_array().unwrap().len(), 1);
-    run_json_lines(&["account", "suspend", "--file", file, &shop.account]);
+    run_coffer_json(&file, &["account", "suspend", &shop.account]);
     create(&shop.test).assert_error(403, "account_suspended", None);
-    assert_eq!(run_json_lines(&["account", "list", "--file", file])[0]["status"], "suspended");
+    assert_eq!(run_coffer_json(&file, &["account", "list"])["status"], "suspended");
     assert!(server.close_input_and_wait(), "it ends well when its parent goes");
 }
 
@@ -156,11 +135,10 @@ fn revoked_key_stops_within_seconds_and_shows_last_use() {
     let file = shop.file();
     let (_server, url) = start_server(&file, &[]);
     call(&url, &shop.test, "GET", "/v1/merchant", json!({})).expect(200);
-    let file = file.to_str().unwrap();
     let deadline = Instant::now() + Duration::from_secs(10);
     // The use of a key is recorded asynchronously.
     let keys = loop {
-        let keys = run_json_lines(&["key", "list", "--file", file]);
+        let keys = coffer_output(&file, &["key", "list"]).json_lines();
         if keys[0]["lastUsedAt"].is_string() {
             break keys;
         }
@@ -168,8 +146,7 @@ fn revoked_key_stops_within_seconds_and_shows_last_use() {
     };
     assert_eq!((keys.len(), &keys[1]["lastUsedAt"]), (2, &Value::Null));
     assert_eq!(keys[0]["last4"], shop.test[shop.test.len() - 4..]);
-    let output = run_coffer(&["key", "revoke", "--file", file, keys[0]["id"].as_str().unwrap()]);
-    assert!(output.status.success() && output.stdout.is_empty());
+    assert_eq!(run_coffer(&file, &["key", "revoke", keys[0]["id"].as_str().unwrap()]), "");
     let deadline = Instant::now() + Duration::from_secs(10);
     while call(&url, &shop.test, "GET", "/v1/merchant", json!({})).status == 200 {
         assert!(Instant::now() < deadline, "it still opens the shop");
@@ -203,22 +180,15 @@ fn file_allows_one_server_of_one_kind() {
     let shop = ProductionFile::new();
     let file = shop.file();
     let (_server, _) = start_server(&file, &[]);
-    let file = file.to_str().unwrap();
-    let second = run_coffer(&["serve", "--listen", "127.0.0.1:0", "--file", file]);
-    let message = String::from_utf8(second.stderr).unwrap();
-    assert_eq!(second.status.code(), Some(1));
-    assert!(message.contains("in use by another coffer"), "{message}");
+    let serve = ["serve", "--listen", "127.0.0.1:0"];
+    let said = run_coffer_failing(&file, &serve);
+    assert!(said.contains("in use by another coffer"), "{said}");
     let other = shop.scratch.path("sandbox.db");
-    let other = other.to_str().unwrap();
-    let (mut running, _) = start_sandbox("127.0.0.1:0", &["--file", other]);
+    let (mut running, _) = start_sandbox("127.0.0.1:0", &["--file", path_text(&other)]);
     assert!(running.close_input_and_wait());
-    let served = run_coffer(&["serve", "--listen", "127.0.0.1:0", "--file", other]);
-    let message = String::from_utf8(served.stderr).unwrap();
-    assert!(message.contains("made by a sandbox server"), "{message}");
+    let said = run_coffer_failing(&other, &serve);
+    assert!(said.contains("made by a sandbox server"), "{said}");
     let ours = ProductionFile::new();
-    let sandboxed = ours.file();
-    let sandboxed = ["sandbox", "--listen", "127.0.0.1:0", "--file", sandboxed.to_str().unwrap()];
-    let sandboxed = run_coffer(&sandboxed);
-    let message = String::from_utf8(sandboxed.stderr).unwrap();
-    assert!(message.contains("a sandbox server does not open it"), "{message}");
+    let said = run_coffer_failing(&ours.file(), &["sandbox", "--listen", "127.0.0.1:0"]);
+    assert!(said.contains("a sandbox server does not open it"), "{said}");
 }

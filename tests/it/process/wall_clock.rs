@@ -5,6 +5,7 @@
 //! clocks at once.
 
 use crate::file::audit::findings;
+use crate::support::command::coffer_output;
 use crate::support::installation::{Installation, NO_RATES};
 use crate::support::{Response, agent, send};
 use coffer::app::Config;
@@ -257,10 +258,7 @@ fn start_continues_from_the_time_in_the_file() {
 #[test]
 fn accept_clock_is_rejected_on_a_sandbox_file() {
     let sandbox = crate::support::Shop::open();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-    let command = command.args(["doctor", "--accept-clock", "--file"]);
-    let output = command.arg(sandbox.file()).output().unwrap();
-    assert!(!output.status.success());
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("--accept-clock"), "{said}");
+    let output = coffer_output(sandbox.file(), &["doctor", "--accept-clock"]);
+    assert_ne!(output.code, Some(0));
+    assert!(output.errors.contains("--accept-clock"), "{}", output.errors);
 }

@@ -1,13 +1,13 @@
 //! Server quota: the operator enables servers for each account.
 
 use crate::invoices::idempotency::concurrent_responses;
+use crate::support::command::{run_coffer, run_coffer_json};
 use crate::support::installation::{Installation, TOKEN};
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::sandbox_file::text_column;
 use crate::support::scratch::Scratch;
 use crate::support::{Response, Shop, agent, send};
 use serde_json::{Value, json};
-use std::process::Command;
 
 const SERVERS: &str = "/reseller/servers";
 
@@ -88,11 +88,8 @@ fn only_the_operator_sets_the_quota() {
 fn concurrent_orders_respect_the_quota() {
     let served = Installation::new();
     let set = |quota: &str| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-        command.args(["account", "servers", &served.account, quota]);
-        let output = command.arg("--file").arg(&served.file).output().unwrap();
-        assert!(output.status.success(), "{output:?}");
-        serde_json::from_slice::<Value>(&output.stdout).unwrap()["serverQuota"].clone()
+        let account = ["account", "servers", &served.account, quota];
+        run_coffer_json(&served.file, &account)["serverQuota"].clone()
     };
     assert_eq!(set("3"), 3);
     let running = served.start(&[]);
@@ -116,9 +113,6 @@ fn concurrent_orders_respect_the_quota() {
 fn new_account_has_no_quota() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-    command.args(["account", "create", "New", "--file"]).arg(&file);
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{output:?}");
+    run_coffer(&file, &["account", "create", "New"]);
     assert_eq!(text_column(&file, "select server_quota || '' from accounts"), ["0"]);
 }

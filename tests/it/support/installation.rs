@@ -3,10 +3,10 @@
 use super::scratch::Scratch;
 use super::{Response, agent, polling, send};
 use crate::support::audit_log::record_direct_writes;
+use crate::support::command::{coffer_output_with_input, run_coffer, run_coffer_json};
 use crate::support::process::Process;
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::{Value, json};
-use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -50,22 +50,13 @@ impl Installation {
     pub fn new() -> Installation {
         let scratch = Scratch::new();
         let file = scratch.path("shop.db");
-        let run = |args: &[&str], input: &str| -> Value {
-            let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-            command.args(args).args(["--log", "warn", "--file"]).arg(&file);
-            let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
-            let mut child = piped.spawn().unwrap();
-            let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
-            let output = child.wait_with_output().unwrap();
-            assert!(output.status.success(), "{args:?}");
-            serde_json::from_slice(&output.stdout).unwrap()
-        };
-        let account = run(&["account", "create", "Shop"], "");
+        let account = run_coffer_json(&file, &["account", "create", "Shop"]);
         let account = account["id"].as_str().unwrap().to_owned();
-        run(&["account", "approve", &account], "");
-        run(&["account", "servers", &account, "10"], "");
-        let key = run(&["key", "create", &account, "--mode", "live"], "");
-        run(&["user", "create", EMAIL, "--role", "operator"], PASSWORD);
+        run_coffer(&file, &["account", "approve", &account]);
+        run_coffer(&file, &["account", "servers", &account, "10"]);
+        let key = run_coffer_json(&file, &["key", "create", &account, "--mode", "live"]);
+        let user = ["user", "create", EMAIL, "--role", "operator"];
+        coffer_output_with_input(&file, &user, PASSWORD).json_lines();
         let served = Installation {
             file: file.clone(),
             account,

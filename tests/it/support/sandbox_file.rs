@@ -1,6 +1,6 @@
 //! Sandboxes on a named file, and rows that are read straight from the file.
 
-use crate::file::audit::run_audit;
+use crate::support::command::run_coffer;
 use crate::support::process::{Process, start_sandbox};
 use crate::support::{Response, agent, send};
 use rusqlite::Connection;
@@ -16,11 +16,11 @@ pub fn text_column(file: &Path, statement: &str) -> Vec<String> {
     rows.map(Result::unwrap).collect()
 }
 
+/// Asserts that `coffer audit` has no findings.
 #[track_caller]
 pub fn assert_audit_clean(file: &Path) {
-    let output = run_audit(file);
-    let printed = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && printed.starts_with("nothing found in "), "{output:?}");
+    let printed = run_coffer(file, &["audit"]);
+    assert!(printed.starts_with("nothing found in "), "{printed}");
 }
 
 /// Starts a sandbox on this file, and returns its URL.

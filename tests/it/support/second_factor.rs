@@ -14,7 +14,7 @@ use coffer::store::FileKind;
 use coffer::{Config, Server};
 use rusqlite::Connection;
 use serde_json::{Value, json};
-use std::process::{Command, Stdio};
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 pub const SESSION: &str = "/dashboard/api/session";
@@ -79,7 +79,7 @@ impl OperatorServer {
         self.server = None;
         let config = Config {
             kind: FileKind::Production,
-            file: Some(self.scratch.path("shop.db")),
+            file: Some(self.file()),
             time: TimeSource::Manual(Arc::clone(&self.time)),
             trusted_proxy: vec!["127.0.0.1/32".parse().unwrap()],
             password_limits: PasswordLimits {
@@ -93,7 +93,7 @@ impl OperatorServer {
     }
 
     pub fn open_database(&self) -> Connection {
-        let conn = Connection::open(self.scratch.path("shop.db")).unwrap();
+        let conn = Connection::open(self.file()).unwrap();
         conn.busy_timeout(std::time::Duration::from_secs(5)).unwrap();
         conn
     }
@@ -184,16 +184,9 @@ impl OperatorServer {
         )
     }
 
-    /// Runs `coffer user` on the file and parses its output.
-    #[track_caller]
-    pub fn run_coffer_user(&self, args: &[&str]) -> Value {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-        command.arg("user").args(args);
-        command.args(["--log", "warn", "--file"]);
-        let command = command.arg(self.scratch.path("shop.db"));
-        let output = command.stdin(Stdio::null()).output().unwrap();
-        assert!(output.status.success(), "{args:?}");
-        serde_json::from_slice(&output.stdout).unwrap()
+    /// Returns the path of the database.
+    pub fn file(&self) -> PathBuf {
+        self.scratch.path("shop.db")
     }
 }
 

@@ -104,7 +104,7 @@ impl<'n> LitecoinMerchant<'n> {
         till.set_rates(RATES_OF_100);
         let account_key = account_key();
         let public = Xpub::from_priv(&Secp256k1::new(), &account_key).to_string();
-        crate::operator::wallets::parse_output(&till.add_wallet("litecoin", &public, &[]));
+        till.add_wallet("litecoin", &public, &[]).json_lines();
         let signer = waiting_signer(&till.served);
         let running = till.served.start(&[&till.settings()[..], &["--signer", &signer]].concat());
         till.wait_for_rate("litecoin", "LTC");

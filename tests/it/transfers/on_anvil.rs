@@ -13,7 +13,7 @@ mod untraced;
 
 use crate::chain::till::TestnetShop;
 use crate::file::audit::findings;
-use crate::operator::wallets::{EVM_XPUB, parse_output, run_wallet_command};
+use crate::operator::wallets::{EVM_XPUB, run_wallet_command};
 use crate::process::deploy::signer::CHAIN_ID;
 use crate::support::anvil::{Node, transfer_calldata};
 use crate::support::installation::{RATES_OF_100, RunningServer, approval_body};
@@ -92,7 +92,7 @@ impl EthMerchant {
         till.set_rates(r#"{"ETH": {"EUR": "100"}, "USDC": {"EUR": "1"}}"#);
         till.add_settings(more(&till, &token));
         let add = ["add", "evm", "--yes"];
-        parse_output(&run_wallet_command(&till.served.file, &add, EVM_XPUB));
+        run_wallet_command(&till.served.file, &add, EVM_XPUB).json_lines();
         node.mine(FINAL);
         let mut merchant = EthMerchant {
             running: Some(till.start()),

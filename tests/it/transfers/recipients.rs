@@ -1,7 +1,7 @@
 //! Addresses that no wallet has, and addresses that may belong to another chain, are not destinations: neither when
 //! they are set nor at the approval.
 
-use crate::operator::wallets::run_subcommand;
+use crate::support::command::coffer_output_with_input;
 use crate::support::installation::{Installation, approval_body};
 use crate::support::surfpool::address_without_key;
 use crate::support::{LIVE, Response, Shop, agent, send};
@@ -259,10 +259,10 @@ fn pool_import_refuses_mints_and_programs() {
         let answer = running.operator_request("POST", path, &json!({ "addresses": list }));
         answer.assert_error(400, "invalid_request", Some("addresses"));
         assert!(answer.text.contains("addresses[1] is "), "{}", answer.text);
-        let output =
-            run_subcommand("pool", &served.file, &["import", "solana", "-"], &list.join("\n"));
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(!output.status.success() && said.contains("line 2 is "), "{address}: {said}");
+        let import = ["pool", "import", "solana", "-"];
+        let output = coffer_output_with_input(&served.file, &import, &list.join("\n"));
+        assert_ne!(output.code, Some(0), "{address}");
+        assert!(output.errors.contains("line 2 is "), "{address}: {}", output.errors);
     }
     served.wait_for_query_result("select count(*) || '' from pool_addresses", &["0"]);
 }

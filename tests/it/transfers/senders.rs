@@ -3,6 +3,7 @@
 
 use crate::process::deploy::signer::CHAIN_ID;
 use crate::support::anvil::Node;
+use crate::support::command::coffer_output;
 use crate::support::installation::{
     ETHEREUM, Installation, RunningServer, SOLANA, approval_body, signer_settings,
 };
@@ -242,10 +243,8 @@ fn summary_counts_transfers_without_a_signer() {
     assert_eq!(waiting(&running), 1);
     assert!(running.process.close_input_and_wait());
     let doctor = |signer: &str| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-        let command = command.args(["doctor", "--rates", "fixed:/nowhere", "--file"]);
-        let output = command.arg(&served.file).args(["--signer", signer]).output().unwrap();
-        String::from_utf8(output.stdout).unwrap()
+        let doctor = ["doctor", "--rates", "fixed:/nowhere", "--signer", signer];
+        coffer_output(&served.file, &doctor).printed
     };
     let limit = "ok: signer limit, in any 24 hours and in each currency: 1000.00 for Shop\n";
     let said = doctor("");

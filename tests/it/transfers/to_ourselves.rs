@@ -2,7 +2,7 @@
 //! deposit address.
 
 use crate::chain::till::TestnetShop;
-use crate::operator::wallets::{EVM_XPUB, parse_output, run_wallet_command};
+use crate::operator::wallets::{EVM_XPUB, run_wallet_command};
 use crate::support::anvil::Node;
 use crate::support::audit_log::record_direct_writes;
 use crate::support::installation::{Installation, RunningServer, approval_body};
@@ -34,7 +34,7 @@ fn set_payout_address(
 fn payout_address_cannot_be_a_next_wallet_address() {
     let served = Installation::new();
     let add = ["add", "evm", "--yes", "--next", "5"];
-    parse_output(&run_wallet_command(&served.file, &add, EVM_XPUB));
+    run_wallet_command(&served.file, &add, EVM_XPUB).json_lines();
     let running = served.start(&[]);
     for chain in ["ethereum", "base"] {
         for index in [5, 6, 500, 1005] {
@@ -99,7 +99,7 @@ fn approval_checks_the_destination_again() {
     let running = served.start(&[]);
     // The address was set and the payout requested before the wallet was added.
     let id = served.request_payout_to(&running, ["ETH", "ethereum", &wallet_address(3)]);
-    parse_output(&run_wallet_command(&served.file, &["add", "evm", "--yes"], EVM_XPUB));
+    run_wallet_command(&served.file, &["add", "evm", "--yes"], EVM_XPUB).json_lines();
     let path = format!("/dashboard/api/payouts/{id}");
     let refused = running.operator_request("POST", &path, &approval_body());
     refused.assert_error(400, "invalid_request", Some("toAddress"));

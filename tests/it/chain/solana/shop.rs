@@ -2,7 +2,7 @@
 
 use crate::chain::till::TestnetShop;
 use crate::file::audit::findings;
-use crate::operator::wallets::{parse_output, run_wallet_command};
+use crate::operator::wallets::run_wallet_command;
 use crate::support::polling;
 use crate::support::received::amounts_in_file;
 use crate::support::rpc_proxy::{RpcFault, RpcProxy};
@@ -169,7 +169,7 @@ fn transfers_within_the_shop_book_nothing() {
     // Transfers within the shop: gas for a sweep, the sweep with its returned rent, and a transfer between two
     // deposit addresses.
     let own = ["own", "solana", &node.payer];
-    parse_output(&run_wallet_command(&till.served.file, &own, ""));
+    run_wallet_command(&till.served.file, &own, "").json_lines();
     node.pay(SOL, &deposit_address(&paid), 300_000_000);
     let pool = node.pool_addresses(0, 40);
     let at = pool.iter().position(|one| *one == deposit_address(&paid)).unwrap();

@@ -2,7 +2,7 @@
 
 use crate::chain::till::TestnetShop;
 use crate::file::audit::findings;
-use crate::operator::wallets::{parse_output, run_wallet_command};
+use crate::operator::wallets::run_wallet_command;
 use crate::support::received::amounts_in_file;
 use crate::support::tron::{Action, Fault, Node, TOKEN, decode_address, encode_address};
 use serde_json::{Value, json};
@@ -169,7 +169,7 @@ fn transfers_within_the_shop_book_nothing() {
     let till = open_shop(&node.url());
     let gas = [0x6a; 20];
     let own = ["own", "tron", &encode_address(gas)];
-    parse_output(&run_wallet_command(&till.served.file, &own, ""));
+    run_wallet_command(&till.served.file, &own, "").json_lines();
     let mut running = till.start();
     till.wait_for_rate("tron", "TRX");
     let [paid, other] = [ASSET, "TRX"].map(|asset| till.create_invoice(&running, asset));

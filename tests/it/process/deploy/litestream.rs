@@ -2,6 +2,7 @@
 
 use super::{deploy_example_path, example_with_changes, guide_blocks, path_variable};
 use crate::file::audit::findings;
+use crate::support::command::run_coffer_json;
 use crate::support::installation::Installation;
 use crate::support::process::Process;
 use crate::support::{agent, polling, send, tools};
@@ -100,10 +101,8 @@ fn create_invoice(url: &str, key: &str) -> (String, String) {
 /// Creates a key of test mode, whose invoices need no node.
 #[track_caller]
 fn create_test_key(served: &Installation) -> String {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-    command.args(["key", "create", &served.account, "--mode", "test", "--file"]);
-    let output = command.arg(&served.file).output().unwrap();
-    let made: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let create = ["key", "create", &served.account, "--mode", "test"];
+    let made = run_coffer_json(&served.file, &create);
     made["key"].as_str().unwrap().to_owned()
 }
 

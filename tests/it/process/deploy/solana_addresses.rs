@@ -2,7 +2,7 @@
 //! stored.
 
 use super::deploy_example_path;
-use crate::operator::wallets::{parse_output, run_subcommand};
+use crate::support::command::coffer_output_with_input;
 use crate::support::scratch::Scratch;
 use crate::support::tools;
 use std::io::Write;
@@ -44,9 +44,9 @@ fn derived_addresses_match_wallets_and_are_imported() {
     let told = String::from_utf8(output.stderr).unwrap();
     assert!(!told.contains("abandon"), "{told}");
     let scratch = Scratch::new();
-    let imported =
-        run_subcommand("pool", &scratch.path("shop.db"), &["import", "solana", "-"], &pool);
-    assert_eq!(parse_output(&imported)[0]["added"], 3);
+    let (file, import) = (scratch.path("shop.db"), ["pool", "import", "solana", "-"]);
+    let imported = coffer_output_with_input(&file, &import, &pool);
+    assert_eq!(imported.json_lines()[0]["added"], 3);
     let arguments = ["--count", "1", "--from", "2", "--passphrase"];
     let output = derive_addresses(&arguments, &format!("{PHRASE}\nTREZOR\n")).unwrap();
     assert_eq!(String::from_utf8(output.stdout).unwrap().trim(), PASSPHRASE_ADDRESS);

@@ -1,6 +1,7 @@
 //! A shop with two accounts, the objects created in it, and the connections.
 
 use crate::support::audit_log::record_direct_writes;
+use crate::support::command::run_coffer_json;
 use crate::support::dice::Dice;
 use crate::support::operator_interface::OTHER_ACCOUNT;
 use crate::support::{LIVE, Response, Shop, TEST, agent, send};
@@ -8,7 +9,6 @@ use coffer::Config;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::path::Path;
-use std::process::Command;
 use std::sync::Mutex;
 
 /// Maximum number of remembered objects of a kind. Operations choose from these objects.
@@ -68,15 +68,6 @@ pub(super) struct AuditedShop {
     pub(super) refunds: CreatedObjects,
 }
 
-/// Runs a `coffer` command while the server is running. Returns the JSON output.
-#[track_caller]
-fn command_output(file: &Path, args: &[&str]) -> Value {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-    let output = command.args(args).arg("--file").arg(file).output().unwrap();
-    assert!(output.status.success(), "{args:?}: {output:?}");
-    serde_json::from_slice(&output.stdout).unwrap()
-}
-
 impl AuditedShop {
     /// Opens a shop with two accounts that have all features.
     #[track_caller]
@@ -103,10 +94,8 @@ impl AuditedShop {
             mode,
         };
         let other = |mode| {
-            let made = command_output(
-                file,
-                &["key", "create", OTHER_ACCOUNT, "--sandbox", "--mode", mode],
-            );
+            let create = ["key", "create", OTHER_ACCOUNT, "--sandbox", "--mode", mode];
+            let made = run_coffer_json(file, &create);
             side(OTHER_ACCOUNT, made["key"].as_str().unwrap().to_owned(), mode)
         };
         let account = first["id"].as_str().unwrap();
