@@ -1,6 +1,7 @@
 //! Helpers of all integration tests: a sandbox with a client, and the modules for nodes, servers and processes.
 
 pub mod anvil;
+pub mod audit;
 pub mod audit_log;
 pub mod browser;
 pub mod command;

@@ -2,7 +2,6 @@
 //! traces, so the server cannot see these payments.
 
 use super::evm::fixtures::{error_response, start_changing_proxy};
-use crate::file::audit::findings;
 use crate::operator::wallets::{EVM_XPUB, run_wallet_command};
 use crate::support::anvil::{ADDRESS, Node, address_word};
 use crate::support::command::run_coffer;
@@ -75,11 +74,6 @@ impl ClaimShop {
             "select coalesce(group_concat(position || ' ' || amount || ' ' || state, ', '), '')
             from (select * from observations order by txid, position)";
         self.served.open_file().query_row(sql, [], |row| row.get(0)).unwrap()
-    }
-
-    #[track_caller]
-    fn assert_audit_clean(&self) {
-        assert_eq!(findings(&self.served.file), Vec::<String>::new());
     }
 }
 
@@ -155,7 +149,7 @@ fn assert_rescans_keep_observation(shop: &ClaimShop, seen: &str) {
         shop.served.wait_for_query_result(open, &["0"]);
         drop(running);
         assert_eq!(shop.observations(), seen);
-        shop.assert_audit_clean();
+        shop.served.assert_audit_clean();
     }
     let met = "select met_position || '' from claims where outcome = 'recorded'";
     shop.served.wait_for_query_result(met, &["1000000"]);
@@ -197,7 +191,7 @@ fn claimed_contract_payment_is_booked_once() {
     assert_eq!(shop.status(&invoices[1]), "awaiting_payment");
     let alarms = "select count(*) || '' from unexplained";
     shop.served.wait_for_query_result(alarms, &["0"]);
-    shop.assert_audit_clean();
+    shop.served.assert_audit_clean();
     // The first claim booked the payment, so the same claim is rejected. A claim for a second payment is accepted,
     // but the transaction has no second payment of this amount to this address.
     post_claim(&running, &right).assert_error(409, "invalid_transition", None);

@@ -1,7 +1,6 @@
 //! Confirmations of a payment on real nodes: the checkout page, the invoice, its timeline and the deposit must agree.
 
 use super::till::TestnetShop;
-use crate::file::audit::findings;
 use crate::operator::wallets::{EVM_XPUB, run_wallet_command};
 use crate::support::anvil::Node;
 use crate::support::installation::RunningServer;
@@ -174,7 +173,7 @@ fn litecoin_needs_3_confirmations_or_12_for_a_large_price() {
     counter.assert_paid(&large);
     assert_confirmation_setting_applies(&node, &mut counter, &small);
     drop(counter);
-    assert_eq!(findings(&till.served.file), Vec::<String>::new());
+    till.served.assert_audit_clean();
 }
 
 #[track_caller]
@@ -250,7 +249,7 @@ fn ethereum_waits_for_finality_if_price_or_pending_sum_is_large() {
     node.pay(&customer, 12 * 10_u128.pow(17));
     assert_confirmed_when_final(&node, &mut counter, first, [&small, &large]);
     drop(counter);
-    assert_eq!(findings(&till.served.file), Vec::<String>::new());
+    till.served.assert_audit_clean();
 }
 
 #[track_caller]

@@ -3,7 +3,6 @@
 //! Invariant: every expected payment is sent before the server starts, so its first poll finds the payment.
 
 use super::till::TestnetShop;
-use crate::file::audit::findings;
 use crate::operator::wallets::run_wallet_command;
 use crate::support::audit_log::record_direct_writes;
 use crate::support::installation::RunningServer;
@@ -225,7 +224,7 @@ impl<'a> UtxoShop<'a> {
     /// Asserts that the ledger has each output that pays the shop, on the chain or in the mempool, exactly once.
     #[track_caller]
     pub fn assert_ledger_matches_chain(&self) {
-        assert_eq!(findings(&self.till.served.file), Vec::<String>::new());
+        self.till.served.assert_audit_clean();
         let scripts = self.addresses_by_script();
         let (on_chain, spent) = self.outputs_on_chain(&scripts);
         let file = self.till.served.open_file();

@@ -10,7 +10,6 @@ mod stalled;
 
 use super::till::{TPUB, TestnetShop};
 use super::watch::{LIMITS, WatchList};
-use crate::file::audit::findings;
 use crate::support::electrum_proxy::{ElectrumFault, ElectrumProxy};
 use crate::support::electrumx::Electrumx;
 use crate::support::installation::RunningServer;
@@ -96,7 +95,7 @@ fn false_electrum_responses_change_nothing() {
     let rest = "select count(*) || '' from observations where state != 'confirmed'";
     till.served.wait_for_query_result(rest, &["0"]);
     drop(running);
-    assert_eq!(findings(&till.served.file), Vec::<String>::new());
+    till.served.assert_audit_clean();
     let came = node.received_amounts(&BTreeSet::from([to]), "LTC");
     assert_eq!(came.len(), paid);
     assert_eq!(amounts_in_file(&till.served.open_file()), came);
@@ -123,7 +122,7 @@ fn second_electrum_server_reveals_a_hidden_payment() {
         till.served.wait_for_query_result(unconfirmed, &["0"]);
         assert!(liar.fault_count() > 0);
         assert!(running.process.close_input_and_wait());
-        assert_eq!(findings(&till.served.file), Vec::<String>::new());
+        till.served.assert_audit_clean();
     }
     // The only server of this shop hides the payment, so the payment stays unseen.
     let (till, _running, to) = start_shop(&hiding);

@@ -6,7 +6,6 @@
 pub(super) mod tron;
 
 use super::till::TestnetShop;
-use crate::file::audit::findings;
 use crate::support::anvil::{Node, address_word};
 use crate::support::dice::Dice;
 use crate::support::litecoind::Litecoind;
@@ -292,7 +291,7 @@ fn assert_file_matches_node(
             break;
         }
     }
-    assert_eq!(findings(&till.served.file), Vec::<String>::new());
+    till.served.assert_audit_clean();
     let (came, booked) = (payer.received_by(&to), amounts_in_file(&file));
     let wrong: Vec<_> =
         came.iter().filter(|(place, value)| booked.get(*place) != Some(*value)).collect();

@@ -9,7 +9,6 @@ mod everywhere;
 mod lies;
 
 use super::till::TestnetShop;
-use crate::file::audit::findings;
 use crate::support::anvil::Node;
 use crate::support::installation::RunningServer;
 use crate::support::litecoind::Litecoind;
@@ -220,7 +219,7 @@ fn run_lie_cases(
     );
     till.served.wait_for_query_result(&rest, &["1"]);
     assert!(running.process.close_input_and_wait());
-    assert_eq!(findings(&till.served.file), Vec::<String>::new());
+    till.served.assert_audit_clean();
     assert_eq!(amounts_in_file(&file), payer.confirmed_payments());
     let (peak, method) = peak;
     eprintln!(

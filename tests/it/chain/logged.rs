@@ -3,7 +3,6 @@
 //! Invariant: each start logs each state once, and no log line contains a credential of a node.
 
 use super::till::TestnetShop;
-use crate::file::audit::findings;
 use crate::support::installation::RunningServer;
 use crate::support::litecoind::Litecoind;
 use crate::support::polling;
@@ -132,5 +131,5 @@ fn reorganise_past_watched_depth(till: &TestnetShop, node: &Litecoind) {
     let at_head = "select height || ' ' || ifnull(stopped, '') from chain_cursors";
     till.served.wait_for_query_result(at_head, &["259 "]);
     drop(running);
-    assert_eq!(findings(&till.served.file), Vec::<String>::new());
+    till.served.assert_audit_clean();
 }

@@ -1,7 +1,6 @@
 //! Payments on real test nodes: a running server with a wallet of public keys detects, books and confirms them.
 
 use super::till::{TPUB, TestnetShop};
-use crate::file::audit::findings;
 use crate::operator::wallets::run_wallet_command;
 use crate::support::anvil::Node;
 use crate::support::installation::RunningServer;
@@ -43,7 +42,7 @@ fn litecoin_paid_during_downtime_confirms_an_invoice() {
     drop(running);
     let seen = "select group_concat(txid || ' ' || state) from observations";
     till.served.wait_for_query_result(seen, &[&format!("{txid} confirmed")]);
-    assert_eq!(findings(&till.served.file), Vec::<String>::new());
+    till.served.assert_audit_clean();
     pay_unassigned_address_and_rescan(&till, &node, &txid, seen);
 }
 
@@ -84,7 +83,7 @@ fn pay_unassigned_address_and_rescan(till: &TestnetShop, node: &Litecoind, txid:
     till.served.wait_for_query_result(unmatched, &[&stray]);
     resume_stopped_wallet(till, &running, &at(901));
     drop(running);
-    assert_eq!(findings(&till.served.file), Vec::<String>::new());
+    till.served.assert_audit_clean();
     let seen = format!("{seen} where address = '{FIRST_ADDRESS}'");
     // A rescan from the first block changes nothing.
     let said = till.run_coffer(&["rescan", "litecoin", "--from", "1"]);
@@ -96,7 +95,7 @@ fn pay_unassigned_address_and_rescan(till: &TestnetShop, node: &Litecoind, txid:
     );
     till.served.wait_for_query_result(&seen, &[&format!("{txid} confirmed")]);
     drop(running);
-    assert_eq!(findings(&till.served.file), Vec::<String>::new());
+    till.served.assert_audit_clean();
     let doctor = [&["doctor"][..], &till.settings()[..5]].concat();
     let said = till.run_coffer(&doctor);
     assert!(
@@ -171,7 +170,7 @@ fn coin_and_token_of_one_chain_pay_one_invoice_each() {
     drop(running);
     let booked = "select group_concat(state) from (select state from observations)";
     till.served.wait_for_query_result(booked, &["confirmed,confirmed"]);
-    assert_eq!(findings(&till.served.file), Vec::<String>::new());
+    till.served.assert_audit_clean();
     // `coffer doctor` reports a node whose block at a final height differs from the block that the server read there.
     let doctor = || till.run_coffer(&[&["doctor"][..], &till.settings()[..7]].concat());
     assert!(doctor().contains("ok: node of ethereum"), "{}", doctor());

@@ -8,7 +8,6 @@ mod solana;
 mod tron;
 
 use super::till::TestnetShop;
-use crate::file::audit::findings;
 use crate::support::audit_log::record_direct_writes;
 use crate::support::installation::RunningServer;
 use crate::support::received::{ReceivedAmounts, amounts_in_file};
@@ -291,7 +290,7 @@ fn play_scenario(till: &TestnetShop, payer: &impl ScenarioPayer) {
         };
         assert_eq!(status, right, "{name}");
     }
-    assert_eq!(findings(&till.served.file), Vec::<String>::new());
+    till.served.assert_audit_clean();
     let customers = usize::from(customer.is_some());
     let mut to: BTreeSet<String> =
         NAMES.iter().map(|name| play.deposit_address(name).to_owned()).collect();

@@ -10,7 +10,6 @@ mod solana;
 use super::killed::tron::{ASSET as TRON_TOKEN, TronPayer};
 use super::killed::{AnvilPayer, LitecoindPayer, RandomPayer};
 use super::till::TestnetShop;
-use crate::file::audit::findings;
 use crate::operator::wallets::{EVM_XPUB, run_wallet_command};
 use crate::support::anvil::Node;
 use crate::support::command::coffer_output_with_input;
@@ -306,7 +305,7 @@ fn assert_file_matches_nodes(till: &TestnetShop, sides: &[SoakChain]) -> usize {
             break;
         }
     }
-    assert_eq!(findings(&till.served.file), Vec::<String>::new());
+    till.served.assert_audit_clean();
     let mut came = ReceivedAmounts::new();
     for side in sides {
         let to: BTreeSet<String> = side.to.iter().cloned().collect();

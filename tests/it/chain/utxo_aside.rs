@@ -2,7 +2,6 @@
 //! asked for again. A node that gives no transaction at all has failed.
 
 use super::till::TestnetShop;
-use crate::file::audit::findings;
 use crate::support::installation::RunningServer;
 use crate::support::litecoind::Litecoind;
 use crate::support::polling;
@@ -132,7 +131,7 @@ impl Scene {
         let unconfirmed = "select count(*) from observations where state <> 'confirmed'";
         let count: u32 = self.file.query_row(unconfirmed, [], |row| row.get(0)).unwrap();
         assert_eq!(count, 0);
-        assert_eq!(findings(&self.till.served.file), Vec::<String>::new());
+        self.till.served.assert_audit_clean();
     }
 }
 

@@ -1,6 +1,5 @@
 //! Limits of payment links: the expiry, the number of paid uses, and the URL after payment.
 
-use crate::file::audit::findings;
 use crate::support::links::LinkClient;
 use crate::support::{Shop, TEST};
 use serde_json::{Value, json};
@@ -68,7 +67,7 @@ fn expired_link_creates_no_invoice() {
     page.assert_contains_texts(200, &["<h1>Dieser Link ist abgelaufen</h1>"]);
     interface.update(&link, json!({ "expiresAt": null })).expect(200);
     interface.create_invoice(&link);
-    assert_eq!(findings(shop.file()), [""; 0]);
+    shop.assert_audit_clean();
 }
 
 #[test]
@@ -166,7 +165,7 @@ fn unconfirmed_payment_is_a_use_until_it_is_dropped() {
         assert_eq!(uses(&interface, &link), (paid, unconfirmed, name.to_owned()), "{state}");
     }
     interface.create_invoice(&link);
-    assert_eq!(findings(shop.file()), [""; 0]);
+    shop.assert_audit_clean();
 }
 
 #[test]
@@ -194,7 +193,7 @@ fn payments_beyond_the_limit_are_accepted_and_listed_first() {
         listed["data"].as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap()).collect();
     assert_eq!(listed, [&ids[2][..], &ids[1], &ids[0]]);
     get("live").assert_error(404, "not_found", None);
-    assert_eq!(findings(shop.file()), [""; 0]);
+    shop.assert_audit_clean();
 }
 
 #[test]
@@ -212,7 +211,7 @@ fn payments_at_the_same_time_are_all_counted() {
     });
     assert_eq!(uses(&interface, &link), (16, 0, "used_up".to_owned()));
     assert_closed(&interface, &link, USED_UP);
-    assert_eq!(findings(shop.file()), [""; 0]);
+    shop.assert_audit_clean();
 }
 
 #[test]

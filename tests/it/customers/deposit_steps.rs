@@ -1,6 +1,5 @@
 //! Payments to customer addresses on the simulated chain and their later states.
 
-use crate::file::audit::findings;
 use crate::support::{LIVE, Shop, TEST};
 use serde_json::json;
 
@@ -69,7 +68,7 @@ fn status_changes_of_a_booked_deposit_book_adjustments() {
     shop.set_payment_state(&id, "confirmed");
     let booked = format!("{booked}, adjustment 92.00, adjustment -0.92");
     shop.assert_deposit(TEST, &id, "confirmed", 3, &booked, "91.08");
-    assert!(findings(shop.file()).is_empty());
+    shop.assert_audit_clean();
 }
 
 #[test]
@@ -106,7 +105,7 @@ fn confirmation_fixes_the_rate() {
     shop.set_payment_state(&id, "orphaned");
     let booked = "sale 60.00, fee -0.60, adjustment -60.00, adjustment 0.60";
     shop.assert_deposit(TEST, &id, "detected", 1, booked, "0.00");
-    assert!(findings(shop.file()).is_empty());
+    shop.assert_audit_clean();
 }
 
 #[test]
@@ -149,7 +148,7 @@ fn seen_deposit_can_be_replaced() {
         "invalid_transition",
         Some("state"),
     );
-    assert!(findings(shop.file()).is_empty());
+    shop.assert_audit_clean();
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Edits by a person with write access to the file. `coffer audit` reports every edit.
 
 use super::audit::{findings, shop_with_every_feature};
+use crate::support::audit::assert_audit_clean;
 use crate::support::command::run_coffer;
 use crate::support::scratch::Scratch;
 use rusqlite::Connection;
@@ -13,7 +14,7 @@ fn assert_edit_found(edit: &str, begin: &str, end: &str) {
     let file = scratch.path("edited.db");
     let source = Connection::open(shop.file()).unwrap();
     source.execute("vacuum into ?1", [file.to_str().unwrap()]).unwrap();
-    assert_eq!(findings(&file), Vec::<String>::new());
+    assert_audit_clean(&file);
     let conn = Connection::open(&file).unwrap();
     conn.execute_batch("pragma foreign_keys = off").unwrap();
     conn.execute_batch(edit).unwrap();

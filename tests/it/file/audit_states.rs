@@ -3,6 +3,7 @@
 
 use super::audit::findings;
 use crate::operator::wallets::{ZPUB, run_wallet_command};
+use crate::support::audit::assert_audit_clean;
 use crate::support::audit_log::record_direct_writes;
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::scratch::Scratch;
@@ -34,7 +35,7 @@ fn interface_with_changes() -> OperatorInterface {
     operator("PATCH", &account, json!({ "payoutDailyLimit": "500.00" }));
     // The test inserted further users directly, so the audit log still lacks the hashes of these users.
     record_direct_writes(interface.shop.file());
-    assert_eq!(findings(interface.shop.file()), Vec::<String>::new());
+    interface.shop.assert_audit_clean();
     interface
 }
 
@@ -141,7 +142,7 @@ fn edited_wallet_is_found() {
     let scratch = Scratch::new();
     let file = scratch.path("file.db");
     run_wallet_command(&file, &["add", "bitcoin", "--yes"], ZPUB).json_lines();
-    assert_eq!(findings(&file), Vec::<String>::new());
+    assert_audit_clean(&file);
     assert_edit_found(&file, "update wallets set key = randomblob(33)", "wallet ");
     assert_edit_found(&file, "update wallets set network = 'test'", "wallet ");
     assert_edit_found(&file, "update wallets set retired_at = 1", "wallet ");

@@ -2,7 +2,7 @@
 //!
 //! A preloaded library (`support/disk.c`) makes system calls fail while a file with the name of the failure exists.
 
-use crate::file::audit::findings;
+use crate::support::audit::assert_audit_clean;
 use crate::support::process::Process;
 use crate::support::scratch::Scratch;
 use crate::support::{Response, TEST, agent, polling, send};
@@ -158,7 +158,7 @@ fn full_disk_rejects_writes_until_space_is_free() {
     shop.create_invoice("during").expect(201);
     shop.stop();
     assert_eq!(shop.invoice_count(), 5);
-    assert!(findings(&shop.file()).is_empty());
+    assert_audit_clean(&shop.file());
     let log = shop.read_log();
     assert_eq!(count_refusal_lines(&log, "", "the disk is full"), 3, "{log}");
     assert_eq!(log.matches("] writes accepted again").count(), 3, "{log}");
@@ -193,7 +193,7 @@ fn failed_sync_stops_writes_until_a_restart() {
     }
     shop.stop();
     assert_eq!(shop.invoice_count(), 3);
-    assert!(findings(&shop.file()).is_empty());
+    assert_audit_clean(&shop.file());
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn failed_sync_during_a_checkpoint_stops_writes() {
     shop.create_invoice("during").expect(201);
     shop.stop();
     assert_eq!(shop.invoice_count(), made + 1);
-    assert!(findings(&shop.file()).is_empty());
+    assert_audit_clean(&shop.file());
 }
 
 #[test]

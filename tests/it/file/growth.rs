@@ -43,7 +43,7 @@ fn repeated_delivery_response_is_stored_once() {
     expected[5] = start("b");
     assert_eq!(attempt_responses(&shop.deliveries()[0]), expected);
     assert_eq!(stored_response_bytes(&shop), 2 * 4 * 1024);
-    assert!(findings(shop.file()).is_empty());
+    shop.assert_audit_clean();
     // The operator interface shows the response of every attempt, also after a resend.
     let operator = shop.sign_in_operator();
     let account = shop.get("/v1/merchant", Some(TEST)).json()["id"].clone();
@@ -67,7 +67,7 @@ fn repeated_delivery_response_is_stored_once() {
     shop.advance("10d");
     assert_eq!(shop.deliveries()[0]["attempts"], json!([]));
     assert_eq!(stored_response_bytes(&shop), 0);
-    assert!(findings(shop.file()).is_empty());
+    shop.assert_audit_clean();
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn wal_is_truncated_after_a_long_read() {
     assert!(polling::wait_until(is_small), "{}", wal_bytes(shop.file()));
     let made = shop.get("/v1/invoices?limit=100", Some(TEST)).json();
     assert_eq!(made["data"].as_array().unwrap().len(), 20);
-    assert!(findings(shop.file()).is_empty());
+    shop.assert_audit_clean();
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn repeated_selection_keeps_one_quote_for_each_coin() {
         pick(asset);
     }
     assert_eq!(kept.map(rows), ["6", "3", "3"]);
-    assert!(findings(shop.file()).is_empty());
+    shop.assert_audit_clean();
 }
 
 #[test]
@@ -221,5 +221,5 @@ fn test_invoice_accepts_a_hundred_simulated_payments() {
     pay().assert_error(400, "invalid_request", None);
     let kept = shop.query_text("select count(*) || '' from payments");
     assert_eq!(kept, "100");
-    assert!(findings(shop.file()).is_empty());
+    shop.assert_audit_clean();
 }

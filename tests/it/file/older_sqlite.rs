@@ -1,7 +1,7 @@
 //! Other versions of SQLite: the `sqlite3` of the distribution reads and copies the file.
 
 use crate::file::audit::shop_with_every_feature;
-use crate::support::sandbox_file::assert_audit_clean;
+use crate::support::audit::assert_audit_clean;
 use crate::support::scratch::{Scratch, path_text};
 use crate::support::tools;
 use rusqlite::Connection;

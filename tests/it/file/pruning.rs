@@ -53,7 +53,7 @@ fn delivered_deliveries_are_deleted_with_their_last_attempt() {
     let left = interface.shop.deliveries();
     let states: Vec<_> = left.iter().map(|one| one["state"].as_str().unwrap()).collect();
     assert_eq!(states, ["failed", "delivered", "delivered"]);
-    assert!(findings(interface.shop.file()).is_empty());
+    interface.shop.assert_audit_clean();
     // Another day and a half later, the failed delivery has no attempts. It stays and can be sent again.
     interface.shop.advance("1d12h");
     interface.sign_in_again();
@@ -79,7 +79,7 @@ fn delivered_deliveries_are_deleted_with_their_last_attempt() {
     }
     let now = interface.shop.get("/v1/events?limit=100", Some(TEST)).expect(200).text;
     assert_eq!(now, events);
-    assert!(findings(interface.shop.file()).is_empty());
+    interface.shop.assert_audit_clean();
     // A resend stores one new attempt, whose number continues.
     let path = format!("deliveries/{}/resend", left[0].as_str().unwrap());
     interface.request("POST", &path, &Value::Null).expect(200);
@@ -109,7 +109,7 @@ fn more_deliveries_than_one_step_deletes_are_deleted() {
     shop.advance("2h");
     assert_eq!(["attempts", "deliveries"].map(|table| row_count(&shop, table)), ["0", "0"]);
     assert_eq!(row_count(&shop, "pruned_deliveries where event = 300"), "2");
-    assert!(findings(shop.file()).is_empty());
+    shop.assert_audit_clean();
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn audit_reports_a_missing_delivery_that_was_not_pruned() {
     assert_eq!(shop.deliveries(), [] as [Value; 0]);
     create();
     shop.advance("1s");
-    assert!(findings(shop.file()).is_empty());
+    shop.assert_audit_clean();
     shop.execute_sql(
         "delete from attempts where delivery in (select max(seq) from deliveries group by endpoint);
          delete from deliveries where seq in (select max(seq) from deliveries group by endpoint)",
@@ -185,7 +185,7 @@ fn audit_reports_a_missing_delivery_that_was_not_pruned() {
     shop.update_account(json!({ "endpoints": [endpoint] }));
     shop.create_invoice("20.00", json!({}));
     shop.advance("1s");
-    assert!(findings(shop.file()).is_empty());
+    shop.assert_audit_clean();
     shop.execute_sql("delete from attempts; delete from deliveries");
     assert_eq!(findings(shop.file()).len(), 1);
 }

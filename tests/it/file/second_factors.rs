@@ -3,9 +3,10 @@
 //! Codes depend on the system clock. A test uses only codes of the time step in which it starts and of the next step.
 
 use crate::file::failing_disk;
+use crate::support::audit::assert_audit_clean;
 use crate::support::command::run_coffer;
 use crate::support::process::Process;
-use crate::support::sandbox_file::{assert_audit_clean, call, start_on_file};
+use crate::support::sandbox_file::{call, start_on_file};
 use crate::support::scratch::{Scratch, path_text};
 use crate::support::second_factor::{FACTOR, SESSION, code_at_step, cookie_from};
 use crate::support::{Response, agent, send};

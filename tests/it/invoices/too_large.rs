@@ -3,7 +3,6 @@
 
 use crate::support::audit_log::record_direct_writes;
 use crate::support::operator_interface::OperatorInterface;
-use crate::support::sandbox_file::assert_audit_clean;
 use crate::support::{Response, Shop, TEST};
 use serde_json::{Value, json};
 
@@ -65,7 +64,7 @@ fn too_large_output_is_unmatched_and_others_are_accepted() {
     assert_eq!(shop.get_invoice(&second)["status"], "detected");
     let reasons = shop.query_text("select group_concat(reason) from unmatched_payments");
     assert_eq!(reasons, "too_large");
-    assert!(crate::file::audit::findings(shop.file()).is_empty());
+    shop.assert_audit_clean();
 }
 
 #[test]
@@ -204,7 +203,7 @@ fn stored_oversized_payments_can_be_read_and_resolved() {
     // The query of `coffer doctor` reports the payment.
     let told = shop.query_text(include_str!("../../../sql/doctor/unbookable.sql"));
     assert!(told.starts_with("1 payments of account "), "{told}");
-    assert_audit_clean(shop.file());
+    shop.assert_audit_clean();
     shop.set_payment_state(&second, "dropped");
     assert_eq!(unbooked(), "0");
     shop.set_payment_state(&first, "dropped");
@@ -213,5 +212,5 @@ fn stored_oversized_payments_can_be_read_and_resolved() {
         (eur_balance(shop)["available"].clone(), eur_balance(shop)["pending"].clone()),
         (json!("0.00"), json!("0.00"))
     );
-    assert_audit_clean(shop.file());
+    shop.assert_audit_clean();
 }

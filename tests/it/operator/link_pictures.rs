@@ -1,6 +1,5 @@
 //! Pictures of payment links: upload, delivery to browsers, removal and access.
 
-use crate::file::audit::findings;
 use crate::support::links::LinkClient;
 use crate::support::{Shop, agent};
 use serde_json::{Value, json};
@@ -116,7 +115,7 @@ fn picture_is_stored_and_served_for_ever() {
         "select group_concat(action, ' ') from audit_log where action like 'payment_link.%picture'";
     let set = "payment_link.set_picture ".repeat(4);
     assert_eq!(shop.query_text(actions), format!("{set}payment_link.remove_picture"));
-    assert_eq!(findings(shop.file()), [""; 0]);
+    shop.assert_audit_clean();
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Wallets on the command line and in the operator interface: they are added, retired and added again, and their
 //! received payments are listed.
 
-use crate::file::audit::findings;
+use crate::support::audit::assert_audit_clean;
 use crate::support::command::{CommandOutput, coffer_output_with_input, run_coffer};
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::scratch::Scratch;
@@ -87,7 +87,7 @@ fn wallet_is_added_after_its_addresses_are_confirmed() {
     let unknown =
         run_wallet_command(&file, &["retire", "01a1fd55-7a80-7af2-9132-000000000000"], "");
     assert!(unknown.errors.contains("no such wallet"));
-    assert_eq!(findings(&file), Vec::<String>::new());
+    assert_audit_clean(&file);
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn assigned_confirmed_payment_is_booked() {
         "sale 60.00, fee -0.60",
         ["59.40", "0.00"],
     );
-    operator.assert_audit_clean();
+    operator.shop.assert_audit_clean();
     assert_eq!(operator.unmatched_count(), "0");
     let noted = shop.audit_entries("unmatched_payment.assign");
     let detail = json!({
@@ -47,7 +47,7 @@ fn assigned_confirmed_payment_is_booked() {
         "invalid_transition",
         None,
     );
-    operator.assert_audit_clean();
+    operator.shop.assert_audit_clean();
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn assigned_seen_payment_is_booked_when_confirmed() {
         [&shown["status"], &shown["asset"], &shown["amountReceived"]],
         [&json!("detected"), &json!("USDC-BASE"), &json!("100")]
     );
-    operator.assert_audit_clean();
+    operator.shop.assert_audit_clean();
     shop.set_payment_state(&payment, "confirmed");
     assert_eq!(shop.get_invoice(invoice_id(&invoice))["status"], "confirmed");
     // No coin is selected for this invoice.
@@ -86,7 +86,7 @@ fn assigned_seen_payment_is_booked_when_confirmed() {
     );
     shop.set_payment_state(&payment, "seen");
     assert_eq!(shop.get_invoice(invoice_id(&open))["depositAddress"], FOREIGN);
-    operator.assert_audit_clean();
+    operator.shop.assert_audit_clean();
     // A payment after the deadline counts as late, and is converted at the current rate.
     shop.advance("1h");
     let late = operator.pay_foreign_address("0.001");
@@ -98,7 +98,7 @@ fn assigned_seen_payment_is_booked_when_confirmed() {
     assert_eq!(shop.get_invoice(invoice_id(&expired))["status"], "expired");
     shop.set_payment_state(&shop.query_text("select max(id) from payments"), "confirmed");
     assert_eq!(shop.get_invoice(invoice_id(&expired))["status"], "paid_late");
-    operator.assert_audit_clean();
+    operator.shop.assert_audit_clean();
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn unmatched_payment_is_assigned_to_a_customer() {
             [&deposit["status"], &deposit["customer"], &deposit["address"]],
             [&json!("confirmed"), &json!("ada"), &json!(FOREIGN)]
         );
-        operator.assert_audit_clean();
+        operator.shop.assert_audit_clean();
     }
     let balances = shop.get("/v1/balances", Some(TEST)).expect(200).json();
     assert_eq!(balances["data"][0]["available"], "178.20");
@@ -137,7 +137,7 @@ fn unmatched_payment_is_assigned_to_a_customer() {
         "invalid_request",
         Some("customer"),
     );
-    operator.assert_audit_clean();
+    operator.shop.assert_audit_clean();
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn invalid_assignment_changes_nothing() {
     assert_eq!(operator.unmatched_count(), "5");
     assert_eq!(shop.audit_entries("unmatched_payment.assign"), []);
     assert_eq!(shop.get_invoice(invoice_id(&invoice))["status"], "awaiting_payment");
-    operator.assert_audit_clean();
+    operator.shop.assert_audit_clean();
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn assignment_uses_no_new_address() {
         &operator.pay_foreign_address("0.0001"),
         &json!({ "invoice": open["id"] }),
     );
-    operator.assert_audit_clean();
+    operator.shop.assert_audit_clean();
     shop.send("DELETE", "/sandbox/faults", &[], "").expect(204);
     assert_eq!(addresses(), before);
     let quotes =
@@ -241,9 +241,9 @@ fn assignment_uses_no_new_address() {
     let path = format!("/v1/invoices/{}/select", invoice_id(&elsewhere));
     let picked = shop.post(&path, Some(TEST), json!({ "asset": "BTC" })).expect(200).json();
     assert_ne!(picked["depositAddress"], FOREIGN);
-    operator.assert_audit_clean();
+    operator.shop.assert_audit_clean();
     shop.set_payment_state(&first, "seen");
-    operator.assert_audit_clean();
+    operator.shop.assert_audit_clean();
     // A payment in the selected coin counts towards the invoice. The sandbox sends the payment to the invoice's
     // address.
     let paid = shop.pay(json!({ "invoice": elsewhere["id"], "asset": "BTC" }));
@@ -259,7 +259,7 @@ fn assignment_uses_no_new_address() {
     let path = format!("/v1/invoices/{}/simulate", invoice_id(&other));
     let simulated = shop.post(&path, Some(TEST), json!({ "asset": "BTC" })).expect(200);
     assert_eq!(simulated.json()["status"], "confirmed");
-    operator.assert_audit_clean();
+    operator.shop.assert_audit_clean();
 }
 
 /// Returns the path and query of a checkout URL.
@@ -295,7 +295,7 @@ fn concurrent_assignments_assign_once() {
         .iter()
         .filter(|invoice| shop.get_invoice(invoice_id(invoice))["status"] == "confirmed");
     assert_eq!(paid.count(), 1);
-    operator.assert_audit_clean();
+    operator.shop.assert_audit_clean();
 }
 
 #[test]
@@ -305,7 +305,7 @@ fn audit_finds_unassigned_payment_to_a_foreign_address() {
     let invoice = shop.create_invoice("60.00", json!({ "asset": "BTC" }));
     let lost = operator.pay_foreign_address("0.001");
     operator.assign_and_get_id(&lost, &json!({ "invoice": invoice["id"] }));
-    operator.assert_audit_clean();
+    operator.shop.assert_audit_clean();
     shop.execute_sql("delete from audit_log where action = 'unmatched_payment.assign'");
     let found = findings(shop.file());
     assert_eq!(found.len(), 1, "{found:?}");

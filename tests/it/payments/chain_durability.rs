@@ -4,7 +4,7 @@
 //! Invariant: the server is killed after a fixed number of responses, so the test does not depend on timing.
 
 use super::operator::FOREIGN;
-use crate::file::audit::findings;
+use crate::support::audit::assert_audit_clean;
 use crate::support::process::start_sandbox;
 use crate::support::sandbox_file::text_column;
 use crate::support::scratch::Scratch;
@@ -83,7 +83,7 @@ fn transaction_is_stored_atomically() {
                 }
             }
         });
-        assert_eq!(findings(&file), Vec::<String>::new());
+        assert_audit_clean(&file);
         let torn = "select concat(txid, ': ', count(*)) from observations where txid glob 't-*' group by txid having count(*) <> 4";
         assert_eq!(text_column(&file, torn), Vec::<String>::new());
     }
@@ -95,5 +95,5 @@ fn transaction_is_stored_atomically() {
     }
     assert!(acknowledged.len() > KILLS);
     assert!(process.close_input_and_wait());
-    assert_eq!(findings(&file), Vec::<String>::new());
+    assert_audit_clean(&file);
 }

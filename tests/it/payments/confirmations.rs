@@ -3,7 +3,6 @@
 //! An invoice over 100.00 EUR in litecoin needs 3 confirmations, one over 1000.00 EUR needs 6.
 
 use super::effects::create_waiting_invoice;
-use crate::file::audit::findings;
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::stream::EventStream;
 use crate::support::{LIVE, Response, Shop, TEST};
@@ -59,7 +58,7 @@ fn needed_number_of_confirmations_confirms_in_both_modes() {
         assert_eq!(status(), "confirmed");
         let told = ["created", "detected", "confirmed"].map(|name| format!("invoice.{name}"));
         assert_eq!(shop.event_types(id, key), told);
-        assert!(findings(shop.file()).is_empty());
+        shop.assert_audit_clean();
     }
 }
 
@@ -122,7 +121,7 @@ fn orphaned_and_dropped_payments_begin_without_confirmations() {
     let booked = "sale 100.00, fee -1.00, adjustment -100.00, adjustment 1.00, adjustment 100.00, adjustment -1.00";
     let told = "created detected detected confirmed detected confirmed";
     shop.assert_invoice(&id, "confirmed", told, booked, ["99.00", "0.00"]);
-    assert!(findings(shop.file()).is_empty());
+    shop.assert_audit_clean();
 }
 
 #[test]

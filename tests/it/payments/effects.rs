@@ -3,7 +3,6 @@
 //!
 //! Every invoice is over 100.00 EUR, which is 1.25 LTC.
 
-use crate::file::audit::findings;
 use crate::support::{Shop, TEST};
 use serde_json::{Value, json};
 
@@ -38,7 +37,7 @@ fn each_reversal_reverts_status_and_balance() {
     stands(Some("dropped"), adjusted, "failed null null \"0.00\"");
     stands(Some("seen"), "", "detected \"1.25\" null \"0.00\"");
     stands(Some("confirmed"), adjusted, "confirmed \"1.25\" since \"99.00\"");
-    assert!(findings(shop.file()).is_empty());
+    shop.assert_audit_clean();
 }
 
 impl Shop {
@@ -291,7 +290,7 @@ fn zero_amount_is_rejected() {
         Some("amount"),
     );
     shop.assert_invoice(&id, "detected", "created detected", "", ["0.00", "99.00"]);
-    assert!(findings(shop.file()).is_empty());
+    shop.assert_audit_clean();
 }
 
 #[test]
@@ -314,5 +313,5 @@ fn payment_below_one_cent_pays_no_invoice() {
     shop.post("/sandbox/payments", None, body).expect(201);
     let other = shop.get_invoice(other["id"].as_str().unwrap());
     assert_eq!((&other["status"], &other["asset"]), (&json!("awaiting_payment"), &json!("SOL")));
-    assert!(findings(shop.file()).is_empty());
+    shop.assert_audit_clean();
 }

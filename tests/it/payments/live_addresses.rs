@@ -1,9 +1,9 @@
 //! Live addresses: derived from wallets on watched chains, and each index is used once.
 
-use crate::file::audit::findings;
 use crate::invoices::idempotency::concurrent_responses;
 use crate::operator::wallets::{EVM_XPUB, VPUB, XPUB, ZPUB, run_wallet_command};
 use crate::process::serve::{ProductionFile, call, start_server};
+use crate::support::audit::assert_audit_clean;
 use crate::support::audit_log::record_direct_writes;
 use crate::support::command::run_coffer;
 use crate::support::sandbox_file::text_column;
@@ -124,7 +124,7 @@ fn watched_chain_with_a_wallet_hands_out_addresses() {
     let scripts =
         text_column(&shop.file(), "select hex(script) from addresses where pool = 'bitcoin'");
     assert!(scripts.iter().all(|script| script.starts_with("0014")), "{scripts:?}");
-    assert_eq!(findings(&shop.file()), Vec::<String>::new());
+    assert_audit_clean(&shop.file());
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn concurrent_requests_get_each_index_once_despite_kills() {
     let expected: BTreeSet<_> =
         (0..400).map(|index| derive_address(Chain::Bitcoin, ZPUB, index)).collect();
     assert_eq!(handed_out, expected);
-    assert_eq!(findings(&shop.file()), Vec::<String>::new());
+    assert_audit_clean(&shop.file());
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn restore_and_wallet_list_show_the_next_index_and_gap_limit() {
     let listed = run_wallet_command(&file, &["list"], "").json_lines();
     assert_eq!(listed[0]["nextIndex"], 1003);
     assert_eq!(listed[0]["gapLimit"], 1003);
-    assert_eq!(findings(&file), Vec::<String>::new());
+    assert_audit_clean(&file);
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn wallet_added_after_a_restore_skips_possibly_used_indexes() {
         let (mut server, url) = start_server(&file, &NODES);
         handed_out.extend(live_customer_addresses(&shop, &url, "ada"));
         assert!(server.close_input_and_wait());
-        assert_eq!(findings(&file), Vec::<String>::new());
+        assert_audit_clean(&file);
         // Removes the wallet from the file before the next restore. The copy has no wallet either, and does not
         // record the first restore.
         execute_sql(&shop, "delete from addresses; delete from wallets");

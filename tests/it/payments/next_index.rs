@@ -4,9 +4,9 @@
 use super::live_addresses::{
     NODES, derive_address, live_customer_addresses, open_shop, set_watched,
 };
-use crate::file::audit::findings;
 use crate::operator::wallets::{EVM_XPUB, ZPUB, run_wallet_command};
 use crate::process::serve::start_server;
+use crate::support::audit::assert_audit_clean;
 use crate::support::command::run_coffer;
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::sandbox_file::text_column;
@@ -115,7 +115,7 @@ fn next_index_is_lowered_if_no_later_index_was_used() {
         "wallet.resume 11 100011",
     ];
     assert_eq!(audit_entries(&file), expected);
-    assert_eq!(findings(&file), Vec::<String>::new());
+    assert_audit_clean(&file);
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn exhausted_wallet_reports_no_free_index() {
         ];
         assert_rejected(&file, &["--next", low], &words);
     }
-    assert_eq!(findings(&file), Vec::<String>::new());
+    assert_audit_clean(&file);
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn next_index_never_falls_below_the_restore_gap() {
         &["--next", "2006"],
         &["no index of this wallet is left: what is below may"],
     );
-    assert_eq!(findings(&file), Vec::<String>::new());
+    assert_audit_clean(&file);
 }
 
 #[test]

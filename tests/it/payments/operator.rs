@@ -1,6 +1,5 @@
 //! A shop with an operator who reviews unmatched payments.
 
-use crate::file::audit::findings;
 use crate::support::{Response, Shop};
 use serde_json::{Value, json};
 
@@ -40,11 +39,6 @@ impl OperatorSession {
         let owner = ["payment", "deposit"].map(|kind| given[kind].as_str());
         assert!(owner[0].is_some() != owner[1].is_some(), "{given}");
         owner[0].or(owner[1]).unwrap().to_owned()
-    }
-
-    #[track_caller]
-    pub fn assert_audit_clean(&self) {
-        assert_eq!(findings(self.shop.file()), Vec::<String>::new());
     }
 
     /// Returns an unmatched payment as the operator interface shows it.

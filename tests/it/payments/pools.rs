@@ -1,9 +1,9 @@
 //! Pools of imported addresses. Each imported address is assigned once.
 
-use crate::file::audit::findings;
 use crate::invoices::idempotency::concurrent_responses;
 use crate::payments::live_addresses::set_watched;
 use crate::process::serve::{ProductionFile, call, start_server};
+use crate::support::audit::assert_audit_clean;
 use crate::support::audit_log::record_direct_writes;
 use crate::support::surfpool::address_without_key;
 use crate::support::{Response, Shop, agent, send};
@@ -271,7 +271,7 @@ fn fifty_concurrent_requests_share_a_pool_of_thirty() {
     assert_eq!(handed_out.len(), 30);
     assert_eq!(served.pools(), expected_pool_list(0, 30));
     record_direct_writes(&served.shop.file());
-    assert!(findings(&served.shop.file()).is_empty());
+    assert_audit_clean(&served.shop.file());
 }
 
 #[test]
@@ -305,5 +305,5 @@ fn account_cannot_empty_a_shared_pool() {
     // In test mode, no address of the pool is used.
     assert_eq!(served.request_addresses(&served.shop.test, "test", 20), 20);
     record_direct_writes(&served.shop.file());
-    assert!(findings(&served.shop.file()).is_empty());
+    assert_audit_clean(&served.shop.file());
 }

@@ -1,7 +1,6 @@
 //! Transactions with several outputs on the simulated chain. Each output keeps one row through all changes of state.
 
 use super::operator::FOREIGN;
-use crate::file::audit::findings;
 use crate::support::{Shop, TEST};
 use serde_json::{Value, json};
 
@@ -85,7 +84,7 @@ impl FiveOutputs {
             ),
             (statuses.map(Value::from), &json!(deposit), &json!(available))
         );
-        assert_eq!(findings(self.shop.file()), Vec::<String>::new());
+        self.shop.assert_audit_clean();
     }
 }
 
@@ -147,7 +146,7 @@ fn output_keeps_its_requested_position() {
     one(json!({ "invoice": invoice["id"], "txid": "t" })).expect(200);
     one(json!({ "address": "tltc1q33fggyev8st5a7yfdgkwqfsww53vmrm9kljdp9", "asset": "LTC", "amount": "1", "txid": "t" })).expect(201);
     assert_eq!(shop.query_text(positions), "7,3,8,9");
-    assert!(findings(shop.file()).is_empty());
+    shop.assert_audit_clean();
 }
 
 #[test]
@@ -169,7 +168,7 @@ fn zero_output_is_skipped() {
         shop.query_text("select concat(position, ' ', amount) from observations"),
         "1 100000"
     );
-    assert!(findings(shop.file()).is_empty());
+    shop.assert_audit_clean();
 }
 
 #[test]
@@ -205,7 +204,7 @@ fn invalid_transaction_is_rejected_as_a_whole() {
     let other = json!({ "invoice": other["id"] });
     shop.post(PATH, None, body(&other)).assert_error(400, "invalid_request", Some("position"));
     assert_eq!(shop.query_text("select cast(count(*) as text) from observations"), "1");
-    assert!(findings(shop.file()).is_empty());
+    shop.assert_audit_clean();
 }
 
 #[test]
@@ -261,5 +260,5 @@ fn transfers_within_the_shop_book_nothing() {
         let body = json!({ "outputs": outputs, "spends": spends });
         shop.post(PATH, None, body).assert_error(400, "invalid_request", Some("spends"));
     }
-    assert!(findings(shop.file()).is_empty());
+    shop.assert_audit_clean();
 }

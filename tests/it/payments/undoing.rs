@@ -25,9 +25,9 @@ fn invoice_assignment_can_be_undone_until_confirmed() {
         [&json!("assigned"), &json!(payment), &json!(true)]
     );
     assert_eq!(shown["candidate"], Value::Null);
-    operator.assert_audit_clean();
+    operator.shop.assert_audit_clean();
     assert!(has_no_outcome(&operator.undo_outcome(&lost).expect(200).json()));
-    operator.assert_audit_clean();
+    operator.shop.assert_audit_clean();
     // The invoice, its quotes and its timeline are as they were before the assignment.
     assert_eq!(shop.get_invoice(invoice_id(&invoice)), before);
     let left = "select (select group_concat(asset) from quotes) || (select count(*) from payments) \
@@ -58,7 +58,7 @@ fn invoice_assignment_can_be_undone_until_confirmed() {
     operator.undo_outcome(&lost).assert_error(409, "invalid_transition", None);
     shop.set_payment_state(&payment, "confirmed");
     assert_eq!(shop.get_invoice(invoice_id(&other))["status"], "confirmed");
-    operator.assert_audit_clean();
+    operator.shop.assert_audit_clean();
     let noted = shop.audit_entries("unmatched_payment.undo");
     assert_eq!(noted.len(), 1);
     assert_eq!(
@@ -83,14 +83,14 @@ fn quote_is_removed_with_its_last_assigned_payment() {
     assert_eq!(shop.query_text(quotes), "ETH00,USDC-BASE01");
     operator.undo_outcome(&strays[0]).expect(200);
     assert_eq!(shop.query_text(quotes), "ETH00,USDC-BASE01");
-    operator.assert_audit_clean();
+    operator.shop.assert_audit_clean();
     // After an undo, the same assignment can be made again.
     operator.assign_and_get_id(&strays[0], &mine);
     for stray in &strays {
         operator.undo_outcome(stray).expect(200);
     }
     assert_eq!(shop.query_text(quotes), "ETH00");
-    operator.assert_audit_clean();
+    operator.shop.assert_audit_clean();
     assert_ne!(first[0], first[1]);
     // The quote in a coin that the customer has selected stays after an undo.
     operator.assign_and_get_id(&strays[0], &mine);
@@ -101,10 +101,10 @@ fn quote_is_removed_with_its_last_assigned_payment() {
     operator.undo_outcome(&strays[0]).expect(200);
     assert_eq!(shop.query_text(quotes), "ETH00,USDC-BASE00");
     assert_eq!(shop.get_invoice(invoice_id(&invoice))["asset"], "USDC-BASE");
-    operator.assert_audit_clean();
+    operator.shop.assert_audit_clean();
     let paid = shop.pay(body);
     assert_eq!(shop.set_payment_state(&paid, "confirmed")["state"], "confirmed");
-    operator.assert_audit_clean();
+    operator.shop.assert_audit_clean();
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn overdue_invoice_expires_when_its_assignment_is_undone() {
         operator.undo_outcome(&lost).expect(200);
         assert_eq!(shop.get_invoice(invoice_id(&invoice))["status"], "expired");
         assert_eq!(shop.get_invoice(invoice_id(&invoice))["asset"], Value::Null);
-        operator.assert_audit_clean();
+        operator.shop.assert_audit_clean();
     }
     // The assignment of a dropped payment can also be undone. The payment is then unmatched again.
     let invoice = shop.create_invoice("60.00", json!({}));
@@ -129,7 +129,7 @@ fn overdue_invoice_expires_when_its_assignment_is_undone() {
     operator.undo_outcome(&lost).expect(200);
     shop.set_payment_state(&lost, "seen");
     assert_eq!(shop.get_invoice(invoice_id(&invoice))["status"], "created");
-    operator.assert_audit_clean();
+    operator.shop.assert_audit_clean();
 }
 
 #[test]
@@ -145,13 +145,13 @@ fn customer_assignment_can_be_undone_until_confirmed() {
     assert!(has_no_outcome(&operator.undo_outcome(&lost).expect(200).json()));
     let path = format!("/v1/deposits/{deposit}");
     shop.get(&path, Some(TEST)).assert_error(404, "not_found", None);
-    operator.assert_audit_clean();
+    operator.shop.assert_audit_clean();
     let deposit = operator.assign_and_get_id(&lost, &ada);
     shop.set_payment_state(&deposit, "confirmed");
     operator.undo_outcome(&lost).assert_error(409, "invalid_transition", None);
     let balances = shop.get("/v1/balances", Some(TEST)).expect(200).json();
     assert_eq!(balances["data"][0]["available"], "59.40");
-    operator.assert_audit_clean();
+    operator.shop.assert_audit_clean();
 }
 
 #[test]
@@ -205,7 +205,7 @@ fn returned_and_dismissed_payments_can_be_undone() {
         None,
     );
     shop.send("POST", &path, &[], "").assert_error(401, "unauthorized", None);
-    operator.assert_audit_clean();
+    operator.shop.assert_audit_clean();
     assert_eq!(shop.audit_entries("unmatched_payment.undo").len(), 2);
 }
 
@@ -246,5 +246,5 @@ fn unmatched_payment_shows_value_and_address_owner() {
     assert_eq!(shown["candidate"], json!({ "account": account, "customer": "ada" }));
     operator.assign_and_get_id(&newly_made, &shown["candidate"]);
     assert_eq!(FOREIGN, operator.read_unmatched(&lost)["address"]);
-    operator.assert_audit_clean();
+    operator.shop.assert_audit_clean();
 }

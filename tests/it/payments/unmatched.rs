@@ -1,7 +1,6 @@
 //! Unmatched payments, which wait for an operator.
 
 use super::operator::FOREIGN;
-use crate::file::audit::findings;
 use crate::support::{LIVE, Shop, TEST};
 use serde_json::{Value, json};
 
@@ -114,7 +113,7 @@ fn unmatched_payment_is_stored_and_books_nothing() {
     );
     let shown = |field: &str| page["data"][1][field].clone();
     assert_eq!((shown("reason"), shown("account")), (json!("unknown_address"), Value::Null));
-    assert!(findings(shop.file()).is_empty());
+    shop.assert_audit_clean();
 }
 
 #[test]

@@ -12,12 +12,11 @@ mod operator;
 mod scene;
 mod transfers;
 
-use crate::file::audit::findings;
 use crate::support::Response;
+use crate::support::audit::assert_audit_clean;
 use crate::support::scratch::Scratch;
 use scene::{AuditedShop, Caller};
 use std::collections::BTreeMap;
-use std::path::Path;
 
 /// Default number of operations. The two constants below are the default number of connections and the default seed.
 const OPERATIONS: u64 = 3_000;
@@ -120,11 +119,6 @@ fn run_until_all_succeeded(
         }
         run_random_operation(&mut caller, counts);
     }
-}
-
-#[track_caller]
-fn assert_audit_clean(file: &Path) {
-    assert_eq!(findings(file), Vec::<String>::new());
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! Sandboxes on a named file, and rows that are read straight from the file.
 
-use crate::support::command::run_coffer;
 use crate::support::process::{Process, start_sandbox};
 use crate::support::{Response, agent, send};
 use rusqlite::Connection;
@@ -14,13 +13,6 @@ pub fn text_column(file: &Path, statement: &str) -> Vec<String> {
     let mut rows = conn.prepare(statement).unwrap();
     let rows = rows.query_map([], |row| row.get(0)).unwrap();
     rows.map(Result::unwrap).collect()
-}
-
-/// Asserts that `coffer audit` has no findings.
-#[track_caller]
-pub fn assert_audit_clean(file: &Path) {
-    let printed = run_coffer(file, &["audit"]);
-    assert!(printed.starts_with("nothing found in "), "{printed}");
 }
 
 /// Starts a sandbox on this file, and returns its URL.

@@ -13,7 +13,6 @@ mod transactions;
 
 use super::money::{ChainOutputs, MoneyCounts, assert_money_matches_chain};
 use crate::chain::till::TestnetShop;
-use crate::file::audit::findings;
 use crate::support::dice::Dice;
 use crate::support::installation::RunningServer;
 use crate::support::{Response, polling};
@@ -194,7 +193,7 @@ impl<'c, C: HistoryChain> History<'c, C> {
             self.sync();
         }
         let shop = self.chain.shop().0;
-        assert_eq!(findings(&shop.served.file), Vec::<String>::new());
+        shop.served.assert_audit_clean();
         let active = self.chain.outputs(&self.destinations, self.base + 1);
         let file = shop.served.open_file();
         let money = assert_money_matches_chain(&file, &self.destinations, &active, C::FINAL_DEPTH);

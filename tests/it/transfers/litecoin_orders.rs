@@ -97,7 +97,7 @@ fn each_refund_of_a_batch_follows_its_fee_bump() {
         let unmatched = "select count(*) || '' from unmatched_payments";
         merchant.till.served.wait_for_query_result(unmatched, &["0"]);
     }
-    merchant.assert_audit_clean();
+    merchant.till.served.assert_audit_clean();
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn short_batch_is_in_review_at_each_of_its_refunds() {
         let told = merchant.wait_for_review(of, "processing", " pays 0.00899 of 0.009 LTC");
         assert_eq!(told["onChain"]["amountSeen"], "0.00899");
     }
-    merchant.assert_audit_clean();
+    merchant.till.served.assert_audit_clean();
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn detached_transaction_that_is_mined_is_not_forgotten() {
     merchant.payer.send(&unsent);
     merchant.mine_and_sync(CONFIRMATIONS);
     merchant.wait_for_open_reviews(&corrected, &[format!("overpaid {}", unsent.txid)]);
-    merchant.assert_audit_clean();
+    merchant.till.served.assert_audit_clean();
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn transaction_returns_to_its_refund_when_another_gives_it_up() {
     assert_eq!(seen["txid"], made.txid.as_str());
     merchant.mine_and_sync(CONFIRMATIONS);
     merchant.assert_paid(&first, &made.txid);
-    merchant.assert_audit_clean();
+    merchant.till.served.assert_audit_clean();
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn payment_mined_again_after_its_amount_was_booked_back_has_arrived() {
     merchant.end_review(&paid, "adjust");
     assert_eq!(merchant.available_cents(), before);
     merchant.wait_for_state(&paid, ["paid", "settled"]);
-    merchant.assert_audit_clean();
+    merchant.till.served.assert_audit_clean();
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn review_of_an_arrival_ends_with_it() {
     merchant.wait_for_open_reviews(&failed, &[format!("gone {}", made.txid)]);
     merchant.mine_and_sync(1);
     merchant.wait_for_state(&failed, ["failed", "settled"]);
-    merchant.assert_audit_clean();
+    merchant.till.served.assert_audit_clean();
 }
 
 #[test]
@@ -260,7 +260,7 @@ fn failing_a_refund_that_was_paid_already_opens_its_review() {
     merchant.assert_paid(&second, &exact.txid);
     merchant.fail_with_force(&first);
     merchant.wait_for_open_reviews(&first, &[]);
-    merchant.assert_audit_clean();
+    merchant.till.served.assert_audit_clean();
 }
 
 #[test]
@@ -284,7 +284,7 @@ fn second_payment_of_a_paid_refund_is_overpaid() {
     merchant.mine_and_sync(CONFIRMATIONS);
     merchant.assert_paid(&next, &own.txid);
     merchant.wait_for_open_reviews(&paid, &[]);
-    merchant.assert_audit_clean();
+    merchant.till.served.assert_audit_clean();
 }
 
 #[test]
@@ -308,7 +308,7 @@ fn transaction_from_before_the_request_pays_nothing() {
         json!({ "action": "pay", "txid": old.txid, "reason": "sent before it was asked for" });
     merchant.apply_action(&refund, &word).expect(200);
     assert_eq!(merchant.status(&refund), "paid");
-    merchant.assert_audit_clean();
+    merchant.till.served.assert_audit_clean();
 }
 
 #[test]
@@ -325,5 +325,5 @@ fn replacement_that_pays_half_proves_nothing() {
     failed.assert_error(409, "invalid_transition", Some("force"));
     merchant.fail_with_force(&replaced);
     merchant.wait_for_open_reviews(&replaced, &[format!("arrived {}", half.txid)]);
-    merchant.assert_audit_clean();
+    merchant.till.served.assert_audit_clean();
 }

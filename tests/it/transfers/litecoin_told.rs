@@ -2,7 +2,6 @@
 
 use super::litecoin_shop::{LitecoinMerchant, LitecoinTransfer};
 use super::signer::signer_start_count;
-use crate::file::audit::findings;
 use crate::support::payer::format_units;
 use crate::support::{agent, polling, send};
 use serde_json::{Value, json};
@@ -67,11 +66,6 @@ impl LitecoinMerchant<'_> {
         let kind = of.kind.trim_end_matches('s');
         let told = format!("select group_concat(type) from events where object_id = '{}'", of.id);
         self.till.served.wait_for_query_result(&told, &[&format!("{kind}.{end}")]);
-    }
-
-    #[track_caller]
-    pub fn assert_audit_clean(&self) {
-        assert_eq!(findings(&self.till.served.file), Vec::<String>::new());
     }
 
     /// Returns the available balance of the merchant, in EUR cents.

@@ -12,7 +12,6 @@ mod shared;
 mod untraced;
 
 use crate::chain::till::TestnetShop;
-use crate::file::audit::findings;
 use crate::operator::wallets::{EVM_XPUB, run_wallet_command};
 use crate::process::deploy::signer::CHAIN_ID;
 use crate::support::anvil::{Node, transfer_calldata};
@@ -59,11 +58,11 @@ struct EthTransfer {
 fn play_with_each_sender(untested: &str, scene: fn(&mut EthMerchant)) {
     if let Some(mut merchant) = EthMerchant::open(untested) {
         scene(&mut merchant);
-        merchant.assert_audit_clean();
+        merchant.till.served.assert_audit_clean();
     }
     if let Some(mut merchant) = by_signer::open_with_signer() {
         scene(&mut merchant);
-        merchant.assert_audit_clean();
+        merchant.till.served.assert_audit_clean();
         let given = "select count(*) || '' from transfers where sent_by = 'signer'";
         let starts = merchant.signer_start_count().to_string();
         merchant.till.served.wait_for_query_result(given, &[&starts]);
@@ -391,10 +390,5 @@ impl EthMerchant {
         let all = balances["data"].as_array().unwrap();
         let euros = all.iter().find(|one| one["currency"] == "EUR").unwrap();
         euros["available"].as_str().unwrap().to_owned()
-    }
-
-    #[track_caller]
-    fn assert_audit_clean(&self) {
-        assert_eq!(findings(&self.till.served.file), Vec::<String>::new());
     }
 }

@@ -1,6 +1,5 @@
 //! Payouts and refunds settled by the simulated chains of the sandbox.
 
-use crate::file::audit::findings;
 use crate::support::{LIVE, Shop};
 use serde_json::{Value, json};
 
@@ -69,7 +68,7 @@ fn transaction_is_seen_then_settles() {
         // Moving the transaction to the same state again changes nothing.
         assert_eq!(simulate_transaction(&shop, kind, &id, "confirmed"), paid);
         assert_eq!(shop.event_types(&id, LIVE), told);
-        assert_eq!(findings(shop.file()), Vec::<String>::new());
+        shop.assert_audit_clean();
     }
 }
 
@@ -88,7 +87,7 @@ fn transaction_of_wrong_amount_or_destination_is_reviewed() {
             assert_eq!(home.expect(200).json()["transfersToReview"], 1);
             // The correct transaction settles the transfer.
             assert_eq!(simulate_transaction(&shop, kind, &id, "confirmed")["status"], "paid");
-            assert_eq!(findings(shop.file()), Vec::<String>::new());
+            shop.assert_audit_clean();
         }
     }
 }
@@ -109,7 +108,7 @@ fn dropped_transaction_waits_and_returns() {
         assert!(problem.ends_with("was in the mempool and is gone"), "{problem}");
         simulate_transaction(&shop, kind, &id, "confirmed");
         assert_eq!(transfer_state(&shop, kind, &id), ["paid", "settled", ""]);
-        assert_eq!(findings(shop.file()), Vec::<String>::new());
+        shop.assert_audit_clean();
     }
 }
 
@@ -148,7 +147,7 @@ fn lost_paid_transaction_is_reviewed_until_it_returns_or_is_reversed() {
         assert_ne!(shop.balance_fields(LIVE, "EUR"), before);
         // A repeated request changes nothing.
         apply_action(&shop, kind, &id, &adjusted).expect(409);
-        assert_eq!(findings(shop.file()), Vec::<String>::new());
+        shop.assert_audit_clean();
     }
 }
 
@@ -182,7 +181,7 @@ fn confirmation_after_a_reversal_books_the_amount_again() {
             assert_eq!(transfer_state(&shop, kind, &id), ["paid", "settled", ""]);
         }
         assert_eq!(read_transfer(&shop, kind, &id)["reviews"].as_array().unwrap().len(), 4);
-        assert_eq!(findings(shop.file()), Vec::<String>::new());
+        shop.assert_audit_clean();
     }
 }
 
@@ -204,7 +203,7 @@ fn payment_of_an_ended_transfer_is_reviewed_once() {
         let reviews = read_transfer(&shop, kind, &id)["reviews"].clone();
         let ends = [0, 1].map(|at: usize| [&reviews[at]["kind"], &reviews[at]["decision"]]);
         assert_eq!(ends, [["gone", "cleared"], ["arrived", "adjusted"]], "{reviews}");
-        assert_eq!(findings(shop.file()), Vec::<String>::new());
+        shop.assert_audit_clean();
     }
 }
 
@@ -252,7 +251,7 @@ fn output_is_released_when_another_transaction_pays_its_transfer() {
     };
     assert_eq!(counted(&txid), [first]);
     assert_eq!(counted(&own), ["-"]);
-    assert_eq!(findings(shop.file()), Vec::<String>::new());
+    shop.assert_audit_clean();
 }
 
 #[test]

@@ -59,7 +59,7 @@ fn unknown_txid_is_reviewed_after_6_hours_and_can_be_corrected() {
         let late = merchant.apply_pay_action(of, &"ab".repeat(32));
         late.assert_error(409, "invalid_transition", Some("action"));
     }
-    merchant.assert_audit_clean();
+    merchant.till.served.assert_audit_clean();
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn exact_payment_settles_without_a_txid() {
     for (of, made) in sent.iter().zip(&made) {
         merchant.assert_paid(of, &made.txid);
     }
-    merchant.assert_audit_clean();
+    merchant.till.served.assert_audit_clean();
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn transfer_not_found_for_24_hours_is_reviewed() {
     for (of, made) in sent.iter().zip(&made) {
         merchant.assert_paid(of, &made.txid);
     }
-    merchant.assert_audit_clean();
+    merchant.till.served.assert_audit_clean();
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn transaction_in_the_mempool_for_a_day_shows_its_age() {
             merchant.assert_paid(of, &made.txid);
         }
     }
-    merchant.assert_audit_clean();
+    merchant.till.served.assert_audit_clean();
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn entered_txid_is_looked_up_or_found_by_rescan() {
         merchant.assert_paid(near, &first.txid);
         let paid = merchant.wait_for_review(triple, "paid", "were sent");
         assert_eq!(paid["txid"], second.txid.as_str());
-        merchant.assert_audit_clean();
+        merchant.till.served.assert_audit_clean();
     }
 }
 
@@ -237,7 +237,7 @@ fn underpaying_transaction_is_reviewed_until_corrected() {
             merchant.assert_paid(of, &right.txid);
         }
     }
-    merchant.assert_audit_clean();
+    merchant.till.served.assert_audit_clean();
 }
 
 #[test]
@@ -276,5 +276,5 @@ fn each_output_of_a_transaction_pays_one_transfer() {
     merchant.assert_paid(&first, &made.txid);
     merchant.assert_paid(&second, &own.txid);
     merchant.assert_paid(&third, &own.txid);
-    merchant.assert_audit_clean();
+    merchant.till.served.assert_audit_clean();
 }

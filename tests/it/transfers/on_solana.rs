@@ -5,7 +5,6 @@
 mod lies;
 
 use crate::chain::till::TestnetShop;
-use crate::file::audit::findings;
 use crate::support::installation::{RunningServer, approval_body};
 use crate::support::surfpool::{
     SLOTS_UNTIL_FINAL, SOL, Surfpool, USDC, USDT, address_without_key, payment_steps,
@@ -172,11 +171,6 @@ impl SolanaMerchant {
         assert!(is_so, "never {status} {state} {problem:?}: {now:#}");
         now
     }
-
-    #[track_caller]
-    fn assert_audit_clean(&self) {
-        assert_eq!(findings(&self.till.served.file), Vec::<String>::new());
-    }
 }
 
 /// Moves a payout and a refund from requested to paid. The server is killed before each poll.
@@ -214,7 +208,7 @@ fn settle_from_request(merchant: &mut SolanaMerchant, kinds: [(&str, &'static st
         }
         merchant.restart_and_sync();
     }
-    merchant.assert_audit_clean();
+    merchant.till.served.assert_audit_clean();
 }
 
 #[test]
@@ -252,7 +246,7 @@ fn final_failed_transaction_is_provably_lost() {
         merchant.wait_for_state(sent, "processing", "needs_review", "reverted");
         merchant.apply_action(sent, &json!({ "action": "fail" })).expect(200);
     }
-    merchant.assert_audit_clean();
+    merchant.till.served.assert_audit_clean();
 }
 
 #[test]
@@ -292,5 +286,5 @@ fn destination_is_the_credited_account_or_its_owner() {
     for (sent, txid) in [&to_account, &to_owner].iter().zip(&txids) {
         assert_eq!(merchant.wait_for_state(sent, "paid", "settled", "")["txid"], **txid);
     }
-    merchant.assert_audit_clean();
+    merchant.till.served.assert_audit_clean();
 }

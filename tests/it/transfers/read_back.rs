@@ -2,7 +2,6 @@
 //! the chain starting at the time of the approval.
 
 use crate::chain::till::TestnetShop;
-use crate::file::audit::findings;
 use crate::support::installation::approval_body;
 use crate::support::litecoind::Litecoind;
 use serde_json::json;
@@ -38,7 +37,7 @@ fn assert_payout_settled(till: &TestnetShop, txid: &str) {
     let settled = "select status || ' ' || ifnull(settled_by, '-') || ' ' || ifnull(txid, '-') from transfers";
     till.served.wait_for_query_result(settled, &[&format!("paid chain {txid}")]);
     drop(running);
-    assert_eq!(findings(&till.served.file), Vec::<String>::new());
+    till.served.assert_audit_clean();
 }
 
 #[test]

@@ -2,7 +2,6 @@
 
 use super::{start_electrumx, start_shop};
 use crate::chain::till::TestnetShop;
-use crate::file::audit::findings;
 use crate::support::electrum_proxy::{ElectrumFault, ElectrumProxy};
 use crate::support::litecoind::Litecoind;
 use crate::support::polling;
@@ -53,7 +52,7 @@ fn assert_never_dropped(till: &TestnetShop, payment: &Payment) {
     till.served.wait_for_query_result(&known, &["0"]);
     let failed = "select count(*) || '' from events where type = 'invoice.failed'";
     till.served.wait_for_query_result(failed, &["0"]);
-    assert_eq!(findings(&till.served.file), Vec::<String>::new());
+    till.served.assert_audit_clean();
 }
 
 /// Plays the invention behind these servers. The proxy lies about a payment before it was seen, and after that.

@@ -1,7 +1,6 @@
 //! Bitcoin's main network: headers with too little work are refused by name, and an honest second server takes over.
 
 use crate::chain::till::TestnetShop;
-use crate::file::audit::findings;
 use crate::support::header_server::HeaderServer;
 use crate::support::step_follower::StepFollower;
 use coffer::domain::asset::Chain;
@@ -101,6 +100,6 @@ fn headers_with_too_little_work_are_refused_by_name() {
         let booked = "select count(*) from observations";
         let booked: u32 = till.served.open_file().query_row(booked, [], |row| row.get(0)).unwrap();
         assert_eq!(booked, 0);
-        assert_eq!(findings(&till.served.file), Vec::<String>::new());
+        till.served.assert_audit_clean();
     }
 }

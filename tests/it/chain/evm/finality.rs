@@ -2,7 +2,6 @@
 //! waits.
 
 use crate::chain::till::TestnetShop;
-use crate::file::audit::findings;
 use crate::support::anvil::Node;
 use crate::support::rpc_proxy::{RpcFault, RpcProxy};
 use crate::support::step_follower::StepFollower;
@@ -134,7 +133,7 @@ fn payments_are_counted_while_the_tag_of_final_blocks_is_refused() {
         scene.liar.inject(BLOCKS, fault);
         scene.assert_counted_by_depth(told, told);
     }
-    assert_eq!(findings(&scene.till.served.file), Vec::<String>::new());
+    scene.till.served.assert_audit_clean();
 }
 
 #[test]
@@ -160,7 +159,7 @@ fn payments_are_counted_while_older_blocks_are_refused() {
         );
         scene.assert_counted_by_depth(told, told);
     }
-    assert_eq!(findings(&scene.till.served.file), Vec::<String>::new());
+    scene.till.served.assert_audit_clean();
 }
 
 #[test]
@@ -192,7 +191,7 @@ fn new_blocks_are_read_while_a_final_block_lacks_a_payment() {
     let step = |scene: &mut Scene| assert_eq!(scene.follower.step().err(), None);
     (0..30).for_each(|_| step(&mut scene));
     assert_eq!(scene.count(removed), 1);
-    assert_eq!(findings(&scene.till.served.file), Vec::<String>::new());
+    scene.till.served.assert_audit_clean();
 }
 
 fn refuse(answer: &mut Value, code: i64, message: &str) {

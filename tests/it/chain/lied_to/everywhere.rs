@@ -8,7 +8,6 @@
 use super::answers::{BAD_ANSWERS, BadAnswer, LyingNode};
 use super::{EvmPayer, LyingNodePayer, UtxoPayer, deposit_address};
 use crate::chain::till::TestnetShop;
-use crate::file::audit::findings;
 use crate::support::anvil::Node;
 use crate::support::litecoind::Litecoind;
 use crate::support::polling;
@@ -168,7 +167,7 @@ impl FollowedShop {
         let false_events = "select count(*) from event_rows where type = 'invoice.failed'";
         let count: u32 = self.file.query_row(false_events, [], |row| row.get(0)).unwrap();
         assert_eq!((count, self.count("state = 'dropped'")), (0, 0));
-        assert_eq!(findings(&self.till.served.file), Vec::<String>::new());
+        self.till.served.assert_audit_clean();
         assert_eq!(amounts_in_file(&self.file), *truth);
     }
 }

@@ -2,7 +2,6 @@
 
 use super::fixtures::{Follower, UNTESTED, assert_agrees_with_node, solana_client};
 use crate::chain::till::TestnetShop;
-use crate::file::audit::findings;
 use crate::support::received::amounts_in_file;
 use crate::support::rpc_proxy::{RpcFault, RpcProxy};
 use crate::support::step_follower::StepFollower;
@@ -115,7 +114,7 @@ impl Scene {
         assert_eq!(self.read("select group_concat(status) from invoices"), "confirmed");
         let failed = "select count(*) || '' from event_rows where type = 'invoice.failed'";
         assert_eq!(self.read(failed), "0");
-        assert_eq!(findings(&self.till.served.file), Vec::<String>::new());
+        self.till.served.assert_audit_clean();
         let to = BTreeSet::from([self.to.clone()]);
         assert_eq!(amounts_in_file(&self.file), self.node.received_amounts(&to));
     }

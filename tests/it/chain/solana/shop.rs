@@ -1,7 +1,6 @@
 //! A shop that accepts SOL and two tokens, with the real server.
 
 use crate::chain::till::TestnetShop;
-use crate::file::audit::findings;
 use crate::operator::wallets::run_wallet_command;
 use crate::support::polling;
 use crate::support::received::amounts_in_file;
@@ -19,7 +18,7 @@ fn deposit_address(invoice: &Value) -> String {
 /// Asserts that the file passes the audit and agrees with the node.
 #[track_caller]
 fn assert_agrees_with_node(till: &TestnetShop, node: &Surfpool, to: &[String]) {
-    assert_eq!(findings(&till.served.file), Vec::<String>::new());
+    till.served.assert_audit_clean();
     let to: BTreeSet<String> = to.iter().cloned().collect();
     assert_eq!(amounts_in_file(&till.served.open_file()), node.received_amounts(&to));
 }

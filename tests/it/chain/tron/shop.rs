@@ -1,7 +1,6 @@
 //! A shop that accepts TRX and a token, with the real server.
 
 use crate::chain::till::TestnetShop;
-use crate::file::audit::findings;
 use crate::operator::wallets::run_wallet_command;
 use crate::support::received::amounts_in_file;
 use crate::support::tron::{Action, Fault, Node, TOKEN, decode_address, encode_address};
@@ -24,7 +23,7 @@ pub(super) fn deposit_address(invoice: &Value) -> String {
 /// Asserts that the file passes the audit and agrees with the node.
 #[track_caller]
 pub(super) fn assert_agrees_with_node(till: &TestnetShop, node: &Node, to: &[String]) {
-    assert_eq!(findings(&till.served.file), Vec::<String>::new());
+    till.served.assert_audit_clean();
     let to: BTreeSet<String> = to.iter().cloned().collect();
     assert_eq!(amounts_in_file(&till.served.open_file()), node.received_amounts(&to, ASSET));
 }

@@ -4,9 +4,9 @@
 //! Invariant: the node that the guide starts is stopped when the test ends.
 
 use super::{guide_blocks, path_variable};
-use crate::file::audit::findings;
 use crate::operator::wallets::EVM_XPUB;
 use crate::support::anvil::Node;
+use crate::support::audit::assert_audit_clean;
 use crate::support::ports::free_port;
 use crate::support::process::{Process, example_path};
 use crate::support::receiver::Receiver;
@@ -301,5 +301,5 @@ fn restore_backup(reader: &mut GuideReader, serve: &str) {
     reader.wait_until_query("select count(*) from observations where state = 'confirmed'", 3);
     reader.wait_until_query("select count(*) from unmatched_payments", 0);
     reader.stop_coffer();
-    assert_eq!(findings(&reader.path("coffer.db")), Vec::<String>::new());
+    assert_audit_clean(&reader.path("coffer.db"));
 }

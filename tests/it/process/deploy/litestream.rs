@@ -1,7 +1,7 @@
 //! Litestream replicates the file of a running server: load, killed processes, and recovery on another machine.
 
 use super::{deploy_example_path, example_with_changes, guide_blocks, path_variable};
-use crate::file::audit::findings;
+use crate::support::audit::assert_audit_clean;
 use crate::support::command::run_coffer_json;
 use crate::support::installation::Installation;
 use crate::support::process::Process;
@@ -273,7 +273,7 @@ fn replicate_again(served: &Installation, key: &str, replica: &str) -> String {
     drop(running);
     let again = litestream.restore(served.path(&format!("{replica}.db")));
     assert!(invoice_ids(&again).contains(&made));
-    assert_eq!(findings(&again), Vec::<String>::new());
+    assert_audit_clean(&again);
     address
 }
 
@@ -307,6 +307,6 @@ fn container_of_litestream_ends_with_coffer() {
     beside.wait_for_success();
     let copy = litestream.restore(served.path("copy.db"));
     assert!(invoice_ids(&copy).contains(&made));
-    assert_eq!(findings(&copy), Vec::<String>::new());
+    assert_audit_clean(&copy);
     drop(running);
 }

@@ -177,7 +177,7 @@ impl SolanaMerchant {
             let states: String = file.query_row(states, [txid], |row| row.get(0)).unwrap();
             assert_eq!(states, "confirmed");
         }
-        self.assert_audit_clean();
+        self.till.served.assert_audit_clean();
     }
 }
 
