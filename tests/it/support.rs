@@ -5,6 +5,7 @@ pub mod audit;
 pub mod audit_log;
 pub mod browser;
 pub mod command;
+pub mod database;
 pub mod dice;
 mod documented_errors;
 pub mod electrum_proxy;
@@ -115,21 +116,6 @@ impl Shop {
     /// Returns the path of the database. A test may open the database while the server runs.
     pub fn file(&self) -> &std::path::Path {
         self.server.file()
-    }
-
-    /// Executes SQL on a separate connection to the database.
-    #[track_caller]
-    pub fn execute_sql(&self, statement: &str) {
-        let file = rusqlite::Connection::open(self.file()).unwrap();
-        file.busy_timeout(std::time::Duration::from_secs(10)).unwrap();
-        file.execute_batch(statement).unwrap();
-    }
-
-    /// Returns the single text of an SQL query on a separate connection to the database.
-    #[track_caller]
-    pub fn query_text(&self, statement: &str) -> String {
-        let file = rusqlite::Connection::open(self.file()).unwrap();
-        file.query_row(statement, [], |row| row.get(0)).unwrap()
     }
 
     /// Sends a request. The body is sent unchanged.

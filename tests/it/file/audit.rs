@@ -1,6 +1,7 @@
 //! `coffer audit`: it accepts a correct file and finds each fault that a test writes into a file.
 
 use crate::support::command::{CommandOutput, coffer_output};
+use crate::support::database::{copy_database, execute_sql};
 use crate::support::scratch::Scratch;
 use crate::support::{LIVE, Shop, TEST};
 use rusqlite::Connection;
@@ -127,8 +128,7 @@ fn audit_finds_each_planted_fault() {
     let shop = shop_with_every_feature();
     let scratch = Scratch::new();
     let original = scratch.path("original.db");
-    let source = Connection::open(shop.file()).unwrap();
-    source.execute("vacuum into ?1", [original.to_str().unwrap()]).unwrap();
+    copy_database(shop.file(), &original);
     // Removes all constraints, so that SQL can insert each fault.
     let bare = Connection::open(&original).unwrap();
     let tables: Vec<(String, String)> = bare
@@ -171,8 +171,7 @@ fn open_invoice_up_to_an_hour_overdue_passes_audit() {
     let scratch = Scratch::new();
     for (minutes, found) in [(0, 0), (1, 0), (60, 0), (61, 2)] {
         let copy = scratch.path(&format!("{minutes}.db"));
-        let source = Connection::open(shop.file()).unwrap();
-        source.execute("vacuum into ?1", [copy.to_str().unwrap()]).unwrap();
+        copy_database(shop.file(), &copy);
         let seen = "update file set last_tick_at = (select max(expires_at) from invoices) + ?1";
         let copied = Connection::open(&copy).unwrap();
         copied.execute(seen, [minutes * 60_000]).unwrap();
@@ -187,11 +186,8 @@ fn audit_finds_a_broken_reference_and_a_damaged_file() {
     let shop = shop_with_every_feature();
     let scratch = Scratch::new();
     let file = scratch.path("copy.db");
-    let source = Connection::open(shop.file()).unwrap();
-    source.execute("vacuum into ?1", [file.to_str().unwrap()]).unwrap();
-    let conn = Connection::open(&file).unwrap();
-    conn.execute_batch("pragma foreign_keys = off; delete from quotes").unwrap();
-    drop(conn);
+    copy_database(shop.file(), &file);
+    execute_sql(&file, "pragma foreign_keys = off; delete from quotes");
     let found = findings(&file);
     assert!(found.iter().any(|line| line.contains("of payments")), "{found:#?}");
     let mut bytes = std::fs::read(&file).unwrap();
@@ -206,8 +202,7 @@ fn audit_names_damaged_pages() {
     let shop = shop_with_every_feature();
     let scratch = Scratch::new();
     let file = scratch.path("copy.db");
-    let source = Connection::open(shop.file()).unwrap();
-    source.execute("vacuum into ?1", [file.to_str().unwrap()]).unwrap();
+    copy_database(shop.file(), &file);
     let conn = Connection::open(&file).unwrap();
     let root =
         "select rootpage, page_size from sqlite_schema, pragma_page_size where name = 'ledger'";

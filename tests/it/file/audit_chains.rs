@@ -2,8 +2,8 @@
 
 use super::audit::findings;
 use crate::support::Shop;
+use crate::support::database::{copy_database, execute_sql};
 use crate::support::scratch::Scratch;
-use rusqlite::Connection;
 
 /// The chain state before each fault: litecoin was read up to block 300, and hashes are stored from block 298.
 /// Ethereum was read up to block 90, and block 82 is final. Both chains have payments in a stored block and in older
@@ -74,15 +74,11 @@ fn audit_checks_chain_tables() {
     let shop = Shop::open();
     let scratch = Scratch::new();
     let original = scratch.path("original.db");
-    let source = Connection::open(shop.file()).unwrap();
-    let to = original.to_str().unwrap();
-    source.execute("vacuum into ?1", [to]).unwrap();
+    copy_database(shop.file(), &original);
     let planted = |name: &str, sql: &str| {
         let file = scratch.path(name);
         std::fs::copy(&original, &file).unwrap();
-        let conn = Connection::open(&file).unwrap();
-        conn.execute_batch(sql).unwrap();
-        drop(conn);
+        execute_sql(&file, sql);
         findings(&file)
     };
     for (number, right) in VALID_STATEMENTS.iter().chain([&""]).enumerate() {

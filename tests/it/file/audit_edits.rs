@@ -3,6 +3,7 @@
 use super::audit::{findings, shop_with_every_feature};
 use crate::support::audit::assert_audit_clean;
 use crate::support::command::run_coffer;
+use crate::support::database::copy_database;
 use crate::support::scratch::Scratch;
 use rusqlite::Connection;
 
@@ -12,8 +13,7 @@ fn assert_edit_found(edit: &str, begin: &str, end: &str) {
     let shop = shop_with_every_feature();
     let scratch = Scratch::new();
     let file = scratch.path("edited.db");
-    let source = Connection::open(shop.file()).unwrap();
-    source.execute("vacuum into ?1", [file.to_str().unwrap()]).unwrap();
+    copy_database(shop.file(), &file);
     assert_audit_clean(&file);
     let conn = Connection::open(&file).unwrap();
     conn.execute_batch("pragma foreign_keys = off").unwrap();

@@ -5,6 +5,7 @@ use super::audit::findings;
 use crate::operator::wallets::{ZPUB, run_wallet_command};
 use crate::support::audit::assert_audit_clean;
 use crate::support::audit_log::record_direct_writes;
+use crate::support::database::copy_database;
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::scratch::Scratch;
 use crate::support::surfpool::address_without_key;
@@ -45,8 +46,7 @@ fn interface_with_changes() -> OperatorInterface {
 fn assert_edit_found(original: &Path, edit: &str, begin: &str) {
     let scratch = Scratch::new();
     let file = scratch.path("edited.db");
-    let source = Connection::open(original).unwrap();
-    source.execute("vacuum into ?1", [file.to_str().unwrap()]).unwrap();
+    copy_database(original, &file);
     let conn = Connection::open(&file).unwrap();
     conn.execute_batch("pragma foreign_keys = off").unwrap();
     conn.execute_batch(edit).unwrap();

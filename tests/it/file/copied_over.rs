@@ -1,29 +1,21 @@
 //! A copy that was put over a file while the log of that file is still beside it.
 
 use crate::support::command::{coffer_output, run_coffer, run_coffer_failing};
-use crate::support::process::{Process, start_sandbox};
+use crate::support::database::query_value;
+use crate::support::sandbox_file::{
+    create_invoices, create_sandbox_file, start_on_file, start_with_log,
+};
 use crate::support::scratch::{Scratch, path_text};
-use crate::support::{TEST, agent, polling, send};
+use crate::support::{agent, polling, send};
 use rusqlite::Connection;
-use serde_json::json;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Versions in the header of a file in rollback mode, and of a file in WAL mode.
 const ROLLBACK: [u8; 2] = [1, 1];
 const WAL: [u8; 2] = [2, 2];
 
-fn create_invoices(url: &str, count: usize) {
-    let body = json!({ "amount": "20.00", "currency": "EUR" }).to_string();
-    for _ in 0..count {
-        let path = format!("{url}/v1/invoices");
-        send(&agent(), "POST", &path, &[("X-API-Key", TEST)], &body).expect(201);
-    }
-}
-
 fn invoice_count(file: &Path) -> i64 {
-    let conn = Connection::open(file).unwrap();
-    conn.query_row("select count(*) from invoices", [], |row| row.get(0)).unwrap()
+    query_value(file, "select count(*) from invoices")
 }
 
 /// Returns the versions in the header.
@@ -53,7 +45,7 @@ struct KilledShop {
 fn killed_shop() -> KilledShop {
     let scratch = Scratch::new();
     let [file, copy, log] = ["shop.db", "copy.db", "shop.db-wal"].map(|name| scratch.path(name));
-    let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
+    let (mut process, url) = start_on_file(&file);
     create_invoices(&url, 2);
     run_coffer(&file, &["backup", path_text(&copy)]);
     create_invoices(&url, 2);
@@ -67,7 +59,7 @@ fn every_copy_is_in_rollback_mode_until_a_server_starts() {
     let scratch = Scratch::new();
     let [file, copy, restored] =
         ["shop.db", "copy.db", "restored.db"].map(|name| scratch.path(name));
-    let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
+    let (mut process, url) = start_on_file(&file);
     create_invoices(&url, 2);
     let post = |path: &str| send(&agent(), "POST", &format!("{url}{path}"), &[], "").status;
     assert!(post("/sandbox/snapshots/one") < 300);
@@ -91,7 +83,7 @@ fn every_copy_is_in_rollback_mode_until_a_server_starts() {
         }
         run_coffer(name, &["account", "create", "Second", "--sandbox"]);
         assert_plain_copy(name);
-        let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(name)]);
+        let (mut process, url) = start_on_file(name);
         assert_eq!(header_versions(name), WAL);
         create_invoices(&url, 1);
         assert!(process.close_input_and_wait());
@@ -160,7 +152,7 @@ fn copy_beside_the_log_of_another_file_is_mended_by_moving_the_log() {
     run_coffer_failing(&file, &["audit"]);
     std::fs::rename(&log, scratch.path("moved.db-wal")).unwrap();
     std::fs::remove_file(scratch.path("shop.db-shm")).unwrap();
-    let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
+    let (mut process, url) = start_on_file(&file);
     create_invoices(&url, 1);
     assert!(process.close_input_and_wait());
     assert_eq!((invoice_count(&file), invoice_count(&moved)), (3, 4));
@@ -181,16 +173,12 @@ fn restore_keeps_the_log_of_a_file_that_was_moved() {
 fn start_on_a_copy_waits_for_its_readers() {
     let scratch = Scratch::new();
     let [file, copy] = ["shop.db", "copy.db"].map(|name| scratch.path(name));
-    let (mut process, _) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
-    assert!(process.close_input_and_wait());
+    create_sandbox_file(&file);
     run_coffer(&file, &["backup", path_text(&copy)]);
     let reader = Connection::open(&copy).unwrap();
     reader.execute_batch("begin; select count(*) from invoices").unwrap();
     let log = scratch.path("log");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-    command.args(["sandbox", "--exit-with-parent", "--listen", "127.0.0.1:0", "--file"]);
-    let errors = std::fs::File::create(&log).unwrap();
-    let mut process = Process::start_with_stderr(command.arg(&copy), errors.into());
+    let mut process = start_with_log(&copy, &log, &[]);
     let told = || std::fs::read_to_string(&log).unwrap().contains("the start waits");
     assert!(polling::wait_until(told));
     reader.execute_batch("commit").unwrap();

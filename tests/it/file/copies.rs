@@ -1,10 +1,9 @@
 //! Commands on a file in a read-only folder read a temporary copy. An approved payout of a restored copy is not sent.
 
 use crate::support::installation::{ETHEREUM, Installation, signer_settings};
-use crate::support::process::start_sandbox;
+use crate::support::sandbox_file::{create_invoices, create_sandbox_file, start_on_file};
 use crate::support::scratch::{Scratch, path_text};
-use crate::support::{TEST, agent, send};
-use serde_json::json;
+use crate::support::{agent, send};
 use std::fs::File;
 use std::os::unix::fs::{chown, symlink};
 use std::path::{Path, PathBuf};
@@ -71,12 +70,8 @@ fn approved_payout_of_a_restored_copy_is_not_sent() {
 fn file_in_read_only_folder_is_read_with_its_wal() {
     let place = TestFolders::new();
     let running = place.scratch.path("running.db");
-    let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&running)]);
-    for _ in 0..3 {
-        let body = json!({ "amount": "20.00", "currency": "EUR" }).to_string();
-        let path = format!("{url}/v1/invoices");
-        send(&agent(), "POST", &path, &[("X-API-Key", TEST)], &body).expect(201);
-    }
+    let (mut process, url) = start_on_file(&running);
+    create_invoices(&url, 3);
     process.kill();
     let media = place.scratch.path("media.db");
     for suffix in ["", "-wal"] {
@@ -112,8 +107,7 @@ fn file_in_read_only_folder_is_read_with_its_wal() {
 fn next_command_removes_files_of_a_killed_command() {
     let place = TestFolders::new();
     let file = place.scratch.path("media.db");
-    let (mut process, _) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
-    assert!(process.close_input_and_wait());
+    create_sandbox_file(&file);
     // This dangling symlink makes SQLite fail to create the file, so that the command reads a copy.
     symlink("/nowhere/at/all", place.scratch.path("media.db-shm")).unwrap();
     let named = |number: u32| {

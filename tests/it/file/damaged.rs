@@ -2,11 +2,13 @@
 
 use super::failing_disk::count_refusal_lines;
 use crate::support::command::{run_coffer, run_coffer_failing};
+use crate::support::database::text_column;
 use crate::support::installation::{EMAIL, Installation};
-use crate::support::process::{Process, start_sandbox};
+use crate::support::process::Process;
+use crate::support::sandbox_file::{call, create_invoice, start_on_file, start_with_log};
 use crate::support::scratch::{Scratch, path_text};
 use crate::support::smtpd::Smtpd;
-use crate::support::{Response, TEST, agent, polling, send};
+use crate::support::{Response, TEST, polling};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::fs::File;
@@ -62,21 +64,18 @@ impl DamagedShop {
     fn start() -> DamagedShop {
         let scratch = Scratch::new();
         let [file, copy, log] = ["shop.db", "copy.db", "log"].map(|name| scratch.path(name));
-        let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
+        let (mut process, url) = start_on_file(&file);
         let invoice = create_invoice(&url).expect(201).json()["id"].as_str().unwrap().to_owned();
         assert!(process.close_input_and_wait());
         run_coffer(&file, &["backup", path_text(&copy)]);
-        let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-        command.args(["sandbox", "--exit-with-parent", "--listen", "127.0.0.1:0", "--file"]);
-        let errors = File::create(&log).unwrap();
-        let process = Process::start_with_stderr(command.arg(&file), errors.into());
+        let process = start_with_log(&file, &log, &[]);
         let url = process.wait_for_url();
         DamagedShop { scratch, file, copy, log, process, url, invoice }
     }
 
     #[track_caller]
     fn get(&self, path: &str) -> Response {
-        send(&agent(), "GET", &format!("{}{path}", self.url), &[("X-API-Key", TEST)], "")
+        call(&self.url, "GET", path, TEST, &Value::Null)
     }
 
     /// Asserts that no write is accepted and that the damage is reported. Stops the server and restores the backup.
@@ -99,16 +98,11 @@ impl DamagedShop {
         assert!(said.lines().count() < 20, "{said}");
         run_coffer(&self.file, &["restore", path_text(&self.copy), "--force"]);
         assert!(run_coffer(&self.file, &["audit"]).starts_with("nothing found in 1 invoices"));
-        let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&self.file)]);
+        let (mut process, url) = start_on_file(&self.file);
         create_invoice(&url).expect(201);
         assert!(process.close_input_and_wait());
         drop(self.scratch);
     }
-}
-
-fn create_invoice(url: &str) -> Response {
-    let body = json!({ "amount": "20.00", "currency": "EUR" }).to_string();
-    send(&agent(), "POST", &format!("{url}/v1/invoices"), &[("X-API-Key", TEST)], &body)
 }
 
 #[test]
@@ -126,9 +120,8 @@ fn damage_that_only_the_writer_meets_ends_all_writes() {
     let shop = DamagedShop::start();
     damage(&shop.file, "quotes");
     create_invoice(&shop.url).expect(201);
-    let path = format!("{}/v1/invoices/{}/simulate", shop.url, shop.invoice);
-    let body = json!({ "case": "exact" }).to_string();
-    assert_damaged(&send(&agent(), "POST", &path, &[("X-API-Key", TEST)], &body));
+    let path = format!("/v1/invoices/{}/simulate", shop.invoice);
+    assert_damaged(&call(&shop.url, "POST", &path, TEST, &json!({ "case": "exact" })));
     shop.assert_damaged_and_mend();
 }
 
@@ -164,10 +157,7 @@ fn copy_over_the_file_of_a_running_server_is_noticed() {
 
 /// Returns the names of all tables.
 fn tables(file: &Path) -> Vec<String> {
-    let conn = Connection::open(file).unwrap();
-    let mut rows = conn.prepare("select name from sqlite_schema where type = 'table'").unwrap();
-    let names = rows.query_map([], |row| row.get(0)).unwrap();
-    names.map(Result::unwrap).collect()
+    text_column(file, "select name from sqlite_schema where type = 'table'")
 }
 
 #[test]
@@ -197,8 +187,7 @@ fn damage_of_any_table_is_never_an_internal_error() {
             for path in
                 ["/v1/invoices", "/v1/events", "/v1/deposits", "/v1/payouts", "/v1/balances"]
             {
-                let answer =
-                    send(&agent(), "GET", &format!("{url}{path}"), &[("X-API-Key", TEST)], "");
+                let answer = call(url, "GET", path, TEST, &Value::Null);
                 assert!([200, 503].contains(&answer.status), "{table} {path}: {}", answer.text);
             }
             let answer = create_invoice(url);

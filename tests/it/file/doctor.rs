@@ -1,7 +1,7 @@
 //! `coffer doctor`: problems that it reports in a file.
 
 use crate::support::command::{run_coffer, run_coffer_failing};
-use crate::support::process::start_sandbox;
+use crate::support::sandbox_file::start_on_file;
 use crate::support::scratch::{Scratch, path_text};
 use crate::support::tools;
 use rusqlite::Connection;
@@ -49,7 +49,7 @@ fn doctor_reports_what_needs_attention() {
     let rate = "ok: rate of BTC: 60000 EUR (0 s old, file), 65000 USD (0 s old, file)";
     assert!(said.contains(rate), "{said}");
     let simulated = scratch.path("sandbox.db");
-    drop(start_sandbox("127.0.0.1:0", &["--file", path_text(&simulated)]));
+    drop(start_on_file(&simulated));
     let said = run_coffer_failing(&simulated, &["doctor"]);
     assert!(said.contains("belongs to a sandbox"), "{said}");
 }

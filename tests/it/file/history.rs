@@ -3,7 +3,7 @@
 
 use super::audit::{findings, shop_with_every_feature};
 use crate::support::command::{coffer_output, run_coffer, run_coffer_failing};
-use crate::support::sandbox_file::text_column;
+use crate::support::database::{copy_database, text_column};
 use crate::support::scratch::Scratch;
 use crate::support::{LIVE, Shop};
 use rusqlite::Connection;
@@ -16,11 +16,6 @@ fn printed_chain_heads(file: &Path, args: &[&str]) -> Vec<String> {
     let printed = run_coffer(file, args);
     let heads = printed.lines().filter_map(|line| line.strip_prefix("head "));
     heads.map(str::to_owned).collect()
-}
-
-fn copy_file(file: &Path, copy: &Path) {
-    let source = Connection::open(file).unwrap();
-    source.execute("vacuum into ?1", [copy.to_str().unwrap()]).unwrap();
 }
 
 /// Edits a file with its constraints disabled.
@@ -48,7 +43,7 @@ fn assert_edit_found(original: &Path, statement: &str, about: &str) {
 fn each_edited_column_of_a_chained_row_is_found() {
     let (shop, scratch) = (shop_with_every_feature(), Scratch::new());
     let file = scratch.path("file.db");
-    copy_file(shop.file(), &file);
+    copy_database(shop.file(), &file);
     for (table, columns, other) in [
         ("ledger", &["id", "mode", "currency", "kind", "ref_type", "ref_id", "memo"][..], "'x'"),
         (

@@ -3,12 +3,15 @@
 
 use super::failing_disk::count_refusal_lines;
 use crate::support::command::{run_coffer, run_coffer_failing};
-use crate::support::process::{Process, start_sandbox};
+use crate::support::database::query_value;
+use crate::support::process::Process;
+use crate::support::sandbox_file::{
+    create_invoice, create_invoices, create_sandbox_file, start_on_file, start_with_log,
+};
 use crate::support::scratch::{Scratch, path_text};
-use crate::support::{Response, TEST, agent, send, tools};
+use crate::support::{agent, send, tools};
 use coffer::{Config, Server};
 use rusqlite::Connection;
-use serde_json::json;
 use std::io::Read;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -24,15 +27,8 @@ fn assert_refused(file: &Path, args: &[&str], why: &str) {
     assert!(said.contains(why), "{args:?}: {said}");
 }
 
-fn create_invoice(url: &str) -> Response {
-    let body = json!({ "amount": "20.00", "currency": "EUR" }).to_string();
-    let path = format!("{url}/v1/invoices");
-    send(&agent(), "POST", &path, &[("X-API-Key", TEST)], &body)
-}
-
 fn invoice_count(file: &Path) -> i64 {
-    let conn = Connection::open(file).unwrap();
-    conn.query_row("select count(*) from invoices", [], |row| row.get(0)).unwrap()
+    query_value(file, "select count(*) from invoices")
 }
 
 /// A running sandbox on a file, a copy of the file, and a folder for links to the file.
@@ -47,11 +43,9 @@ struct RunningShop {
 fn start_shop() -> RunningShop {
     let scratch = Scratch::new();
     let (file, copy) = (scratch.path("shop.db"), scratch.path("copy.db"));
-    let (process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
+    let (process, url) = start_on_file(&file);
     run_coffer(&file, &["backup", path_text(&copy)]);
-    for _ in 0..3 {
-        create_invoice(&url).expect(201);
-    }
+    create_invoices(&url, 3);
     RunningShop { process, url, file, copy, scratch }
 }
 
@@ -108,23 +102,13 @@ fn hard_link_is_rejected_while_server_runs() {
     assert!(said.contains("nothing found in 3 invoices"), "{said}");
 }
 
-/// Starts a sandbox that logs to a file.
-fn start_with_log(file: &Path, log: &Path) -> (Process, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-    command.args(["sandbox", "--log", "warn", "--exit-with-parent"]);
-    command.args(["--listen", "127.0.0.1:0", "--file"]).arg(file);
-    let errors = std::fs::File::create(log).unwrap();
-    let process = Process::start_with_stderr(&mut command, errors.into());
-    let url = process.wait_for_url();
-    (process, url)
-}
-
 /// Changes the file of a running server. Asserts that the server logs the change and writes nothing.
 #[track_caller]
 fn assert_change_noticed(harm: impl FnOnce(&Scratch, &Path)) {
     let scratch = Scratch::new();
     let (file, log) = (scratch.path("shop.db"), scratch.path("log"));
-    let (mut process, url) = start_with_log(&file, &log);
+    let mut process = start_with_log(&file, &log, &["--log", "warn"]);
+    let url = process.wait_for_url();
     create_invoice(&url).expect(201);
     send(&agent(), "GET", &format!("{url}/readyz"), &[], "").expect(200);
     harm(&scratch, &file);
@@ -193,7 +177,7 @@ fn old_server_does_not_change_a_replacement_file() {
     std::fs::rename(&copy, &file).unwrap();
     let (mut second, second_url) = {
         std::fs::remove_file(scratch.path("shop.db-lock")).unwrap();
-        start_sandbox("127.0.0.1:0", &["--file", path_text(&file)])
+        start_on_file(&file)
     };
     create_invoice(&second_url).expect(201);
     create_invoice(&url).assert_error(503, "overloaded", None);
@@ -210,12 +194,11 @@ fn old_server_does_not_change_a_replacement_file() {
 fn redirected_symlink_is_noticed() {
     let scratch = Scratch::new();
     let (soft, other) = (scratch.path("soft.db"), scratch.path("other.db"));
-    let (mut first, _) = start_sandbox("127.0.0.1:0", &["--file", path_text(&other)]);
-    assert!(first.close_input_and_wait());
+    create_sandbox_file(&other);
     let file = scratch.path("shop.db");
     std::fs::copy(&other, &file).unwrap();
     symlink(&file, &soft).unwrap();
-    let (_process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&soft)]);
+    let (_process, url) = start_on_file(&soft);
     create_invoice(&url).expect(201);
     std::fs::remove_file(&soft).unwrap();
     symlink(&other, &soft).unwrap();

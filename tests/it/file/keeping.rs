@@ -2,10 +2,10 @@
 
 use crate::support::audit_log::record_direct_writes;
 use crate::support::command::{run_coffer, run_coffer_failing};
-use crate::support::process::start_sandbox;
+use crate::support::database::{execute_sql, query_value, text_column};
+use crate::support::sandbox_file::start_on_file;
 use crate::support::scratch::{Scratch, path_text};
 use crate::support::{LIVE, TEST, agent, send};
-use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -48,7 +48,7 @@ fn create_invoice_address(url: &str, key: &str) -> String {
 fn backup_under_load_has_all_acknowledged_writes() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
-    let (_process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
+    let (_process, url) = start_on_file(&file);
     let (made, stop) = (Mutex::new(BTreeSet::new()), AtomicBool::new(false));
     std::thread::scope(|scope| {
         for _ in 0..WRITERS {
@@ -69,10 +69,7 @@ fn backup_under_load_has_all_acknowledged_writes() {
             let printed = run_coffer(&file, &["backup", path_text(&copy)]);
             assert!(printed.contains("is whole"), "{printed}");
             assert!(run_coffer(&copy, &["audit"]).starts_with("nothing found"));
-            let conn = Connection::open(&copy).unwrap();
-            let mut rows = conn.prepare("select id from invoices").unwrap();
-            let ids = rows.query_map([], |row| row.get(0)).unwrap();
-            let ids: BTreeSet<String> = ids.map(Result::unwrap).collect();
+            let ids = BTreeSet::from_iter(text_column(&copy, "select id from invoices"));
             assert!(ids.is_superset(&acknowledged), "copy {number}");
         }
         stop.store(true, Ordering::SeqCst);
@@ -90,7 +87,7 @@ fn backup_under_load_has_all_acknowledged_writes() {
 fn killed_backup_leaves_no_copy() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
-    let (_process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
+    let (_process, url) = start_on_file(&file);
     for _ in 0..50 {
         create_invoice_address(&url, TEST);
     }
@@ -118,7 +115,7 @@ fn killed_backup_leaves_no_copy() {
 fn concurrent_backups_to_one_path_write_a_complete_copy() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
-    let (_process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
+    let (_process, url) = start_on_file(&file);
     for _ in 0..20 {
         create_invoice_address(&url, TEST);
     }
@@ -172,7 +169,7 @@ fn create_payments_webhooks_and_payout(
         handed_out.insert(create_invoice_address(url, key));
     }
     let imported = "insert into pool_addresses (pool, address, state, imported_at) values ('solana', 'a', 'free', 0)";
-    Connection::open(file).unwrap().execute_batch(imported).unwrap();
+    execute_sql(file, imported);
     record_direct_writes(file);
     payout
 }
@@ -182,7 +179,7 @@ fn restored_copy_reuses_no_address_and_resends_nothing() {
     let scratch = Scratch::new();
     let (file, copy) = (scratch.path("shop.db"), scratch.path("copy.db"));
     let mut handed_out = BTreeSet::new();
-    let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
+    let (mut process, url) = start_on_file(&file);
     let payout = create_payments_webhooks_and_payout(&url, &file, &mut handed_out);
     run_coffer(&file, &["backup", path_text(&copy)]);
     // The copy lacks these changes, because they happen after it was made.
@@ -211,7 +208,7 @@ fn restored_copy_reuses_no_address_and_resends_nothing() {
         assert!(done.contains(line), "{line}: {done}");
     }
     assert!(run_coffer(&file, &["audit"]).starts_with("nothing found"));
-    let (_process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
+    let (_process, url) = start_on_file(&file);
     for _ in 0..40 {
         for key in [TEST, LIVE] {
             assert!(handed_out.insert(create_invoice_address(&url, key)), "handed out twice");
@@ -224,10 +221,7 @@ fn restored_copy_reuses_no_address_and_resends_nothing() {
 /// sent again.
 #[track_caller]
 fn assert_payout_stays_held(url: &str, file: &Path, payout: &str) {
-    let conn = Connection::open(file).unwrap();
-    let sending = || -> Option<String> {
-        conn.query_row("select sending from transfers", [], |row| row.get(0)).unwrap()
-    };
+    let sending = || query_value::<Option<String>>(file, "select sending from transfers");
     assert_eq!(sending().as_deref(), Some("restored"));
     let release = json!({ "action": "release" });
     post_json(url, payout, None, &release);
@@ -246,14 +240,12 @@ fn restore_rejects_a_wrong_copy() {
     let scratch = Scratch::new();
     let (file, copy) = (scratch.path("shop.db"), scratch.path("copy.db"));
     {
-        let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
+        let (mut process, url) = start_on_file(&file);
         create_invoice_address(&url, TEST);
         assert!(process.close_input_and_wait());
     }
     run_coffer(&file, &["backup", path_text(&copy)]);
-    let conn = Connection::open(&copy).unwrap();
-    conn.execute_batch("update invoices set amount_received = '7'").unwrap();
-    drop(conn);
+    execute_sql(&copy, "update invoices set amount_received = '7'");
     let other = scratch.path("other.db");
     let wrong = run_coffer_failing(&other, &["restore", path_text(&copy)]);
     assert!(wrong.contains("rule 3: invoice") && !other.exists(), "{wrong}");
@@ -266,7 +258,7 @@ fn restore_rejects_a_wrong_copy() {
 fn backup_does_not_overwrite_a_wal() {
     let scratch = Scratch::new();
     let (file, copy) = (scratch.path("shop.db"), scratch.path("copy.db"));
-    let (_process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
+    let (_process, url) = start_on_file(&file);
     let make = || {
         post_json(&url, "/v1/invoices", Some(TEST), &json!({ "amount": "1.00", "currency": "EUR" }))
     };

@@ -2,9 +2,9 @@
 
 use crate::support::command::run_coffer;
 use crate::support::process::Process;
+use crate::support::sandbox_file::create_invoices;
 use crate::support::scratch::{Scratch, path_text};
-use crate::support::{TEST, agent, polling, send, tools};
-use serde_json::json;
+use crate::support::{agent, polling, send, tools};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -164,11 +164,7 @@ fn file_system_of_another_program_is_a_warning() {
     let errors = std::fs::File::create(&log).unwrap();
     let mut process = Process::start_with_stderr(&mut command, errors.into());
     let url = process.wait_for_url();
-    let body = json!({ "amount": "20.00", "currency": "EUR" }).to_string();
-    for _ in 0..20 {
-        let path = format!("{url}/v1/invoices");
-        send(&agent(), "POST", &path, &[("X-API-Key", TEST)], &body).expect(201);
-    }
+    create_invoices(&url, 20);
     assert!(process.close_input_and_wait());
     let warned = || std::fs::read_to_string(&log).unwrap().contains("file not on a local disk");
     assert!(polling::wait_until(warned));

@@ -2,7 +2,8 @@
 
 use crate::file::audit::shop_with_every_feature;
 use crate::support::audit::assert_audit_clean;
-use crate::support::scratch::{Scratch, path_text};
+use crate::support::database::copy_database;
+use crate::support::scratch::Scratch;
 use crate::support::tools;
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
@@ -26,7 +27,7 @@ fn run_sqlite3(file: &Path, statements: &str) -> Option<String> {
 #[track_caller]
 fn create_populated_file(scratch: &Scratch) -> PathBuf {
     let (shop, file) = (shop_with_every_feature(), scratch.path("shop.db"));
-    shop.execute_sql(&format!("vacuum into '{}'", path_text(&file)));
+    copy_database(shop.file(), &file);
     file
 }
 

@@ -1,11 +1,11 @@
 //! Progress reports: the counts rise to the total, and reporting does not change the result.
 
+use crate::support::database::query_value;
 use crate::support::scratch::Scratch;
 use crate::support::{Shop, TEST};
 use coffer::domain::progress::Progress;
 use coffer::service::{Error, audit, backup};
 use coffer::store::read_any_version;
-use rusqlite::Connection;
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -86,11 +86,7 @@ fn backup_reports_pages_and_is_consistent_during_writes() {
     assert_eq!(pages.len() as u64, of.div_ceil(256), "the count never restarted");
     assert!(written >= 8, "{written}");
     assert_eq!(told.assert_complete("checks made").1, 2);
-    let conn = Connection::open(&copy).unwrap();
-    let count = |of: &str| -> i64 {
-        let statement = format!("select count(*) from {of}");
-        conn.query_row(&statement, [], |row| row.get(0)).unwrap()
-    };
+    let count = |of: &str| query_value::<i64>(&copy, &format!("select count(*) from {of}"));
     assert_eq!((count("invoices"), count("ballast")), (1, 8));
     let all = shop.get("/v1/invoices?limit=100", Some(TEST)).json();
     assert_eq!(all["data"].as_array().unwrap().len(), written + 1);

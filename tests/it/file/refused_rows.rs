@@ -1,5 +1,6 @@
 //! Constraints of the tables reject invalid rows, whichever program writes the rows.
 
+use crate::support::database::text_column;
 use rusqlite::Connection;
 
 /// Content of a new database file.
@@ -60,13 +61,8 @@ insert into users (seq, id, email, password_hash, role, created_at) values (1, '
 pub fn file_with_rows(name: &str) -> Connection {
     let path = std::env::temp_dir().join(format!("coffer-schema-{name}-{}.db", std::process::id()));
     std::fs::write(&path, TEMPLATE).unwrap();
-    let schema: Vec<String> = {
-        let file = Connection::open(&path).unwrap();
-        let sql = "select sql from sqlite_schema where sql is not null order by rowid";
-        let mut rows = file.prepare(sql).unwrap();
-        let rows = rows.query_map([], |row| row.get(0)).unwrap();
-        rows.map(Result::unwrap).collect()
-    };
+    let schema =
+        text_column(&path, "select sql from sqlite_schema where sql is not null order by rowid");
     for suffix in ["", "-wal", "-shm"] {
         // The WAL and its index may be missing.
         let _ = std::fs::remove_file(format!("{}{suffix}", path.display()));

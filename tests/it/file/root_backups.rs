@@ -2,6 +2,7 @@
 
 use super::root_files::{Installed, OWNER, account_count, in_namespace};
 use crate::support::command::run_coffer;
+use crate::support::database::query_value;
 use crate::support::polling;
 use crate::support::scratch::path_text;
 use rusqlite::Connection;
@@ -105,10 +106,8 @@ fn killed_commands_of_root_leave_nothing_that_looks_whole() {
         child.wait().unwrap();
         if Path::new(&copy).exists() {
             assert_eq!(account_count(Path::new(&copy)), service.account_count());
-            let conn = Connection::open(&copy).unwrap();
-            let checked = conn.query_row("pragma integrity_check", [], |row| row.get(0));
-            assert_eq!(checked, Ok("ok".to_owned()));
-            drop(conn);
+            let checked: String = query_value(Path::new(&copy), "pragma integrity_check");
+            assert_eq!(checked, "ok");
             std::fs::remove_file(&copy).unwrap();
         }
     }

@@ -1,7 +1,7 @@
 //! Files of root's that root names for a command beside the installed service, which runs as the owner of its file.
 
 use crate::support::command::run_coffer;
-use crate::support::process::start_sandbox;
+use crate::support::sandbox_file::{create_sandbox_file, start_on_file};
 use crate::support::scratch::{Scratch, path_text};
 use crate::support::tools;
 use rusqlite::Connection;
@@ -298,8 +298,7 @@ fn refused_file_names_the_user() {
 fn next_start_removes_private_files_of_killed_commands() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
-    let (mut process, _) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
-    assert!(process.close_input_and_wait());
+    create_sandbox_file(&file);
     let id = "01a400f6-39ea-7000-8000-000149227cfd";
     let private = |suffix: &str| scratch.path(&format!("shop.db-private-{id}{suffix}"));
     for suffix in ["", "-lock", "-copying", "-copying-lock"] {
@@ -311,7 +310,7 @@ fn next_start_removes_private_files_of_killed_commands() {
     std::fs::write(&used, "in use").unwrap();
     let lock = File::create(format!("{}-lock", used.display())).unwrap();
     lock.try_lock().unwrap();
-    let (mut process, _) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
+    let (mut process, _) = start_on_file(&file);
     for suffix in ["", "-lock", "-copying", "-copying-lock"] {
         assert!(!private(suffix).exists(), "{suffix}");
     }

@@ -1,7 +1,7 @@
 //! Files from before the first release: every command refuses them with one sentence, and writes nothing.
 
 use crate::support::command::run_coffer;
-use crate::support::process::start_sandbox;
+use crate::support::sandbox_file::{create_sandbox_file, start_on_file};
 use crate::support::scratch::{Scratch, path_text};
 use crate::support::{agent, send};
 use rusqlite::Connection;
@@ -149,8 +149,7 @@ fn backup_and_restore_refuse_a_file_from_before_the_first_release() {
         let scratch = Scratch::new();
         let (file, copy) = (scratch.path("shop.db"), scratch.path("copy.db"));
         let (old, link) = (scratch.path("old.db"), scratch.path("link.db"));
-        let (mut process, _) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
-        assert!(process.close_input_and_wait());
+        create_sandbox_file(&file);
         run_coffer(&file, &["backup", path_text(&copy)]);
         kind.create(&old);
         std::os::unix::fs::symlink(&old, &link).unwrap();
@@ -176,7 +175,7 @@ fn backup_and_restore_refuse_a_file_from_before_the_first_release() {
 fn snapshot_from_before_the_first_release_is_neither_restored_nor_replaced() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
-    let (_process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
+    let (_process, url) = start_on_file(&file);
     let old = scratch.path("shop.db-snapshot-old");
     UnreleasedFile::Stopped.create(&old);
     let before = std::fs::read(&old).unwrap();

@@ -2,10 +2,10 @@
 //! restored.
 
 use crate::support::command::{run_coffer, run_coffer_failing};
-use crate::support::process::start_sandbox;
+use crate::support::database::{execute_sql, query_value};
+use crate::support::sandbox_file::{create_invoice, create_sandbox_file, start_on_file};
 use crate::support::scratch::{Scratch, path_text};
 use crate::support::{TEST, agent, send};
-use rusqlite::Connection;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -24,8 +24,7 @@ const SANDBOX_ARGS: [&str; 3] = ["sandbox", "--listen", "127.0.0.1:0"];
 /// Creates a sandbox file and a production file.
 fn sandbox_and_production_files(scratch: &Scratch) -> (PathBuf, PathBuf) {
     let (ours, theirs) = (scratch.path("sandbox.db"), scratch.path("shop.db"));
-    let (mut process, _) = start_sandbox("127.0.0.1:0", &["--file", path_text(&ours)]);
-    assert!(process.close_input_and_wait());
+    create_sandbox_file(&ours);
     run_coffer(&theirs, &["account", "create", "Shop"]);
     (ours, theirs)
 }
@@ -74,7 +73,7 @@ fn database_of_another_program_is_not_changed() {
     .enumerate()
     {
         let file = scratch.path(&format!("foreign{number}.db"));
-        Connection::open(&file).unwrap().execute_batch(script).unwrap();
+        execute_sql(&file, script);
         for args in [
             &SERVE_ARGS[..],
             &SANDBOX_ARGS,
@@ -106,10 +105,8 @@ fn only_a_sandbox_opens_an_empty_file() {
     for args in [&SERVE_ARGS[..], &["account", "create", "Shop"], &["audit"]] {
         assert_refused(args, &file, "is empty");
     }
-    let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
-    let body = json!({ "amount": "20.00", "currency": "EUR" }).to_string();
-    let path = format!("{url}/v1/invoices");
-    send(&agent(), "POST", &path, &[("X-API-Key", TEST)], &body).expect(201);
+    let (mut process, url) = start_on_file(&file);
+    create_invoice(&url).expect(201);
     assert!(scratch.path("empty.db-wal").exists(), "the file uses a WAL");
     assert!(process.close_input_and_wait());
     assert!(run_coffer(&file, &["audit"]).contains("nothing found in 1 invoices"));
@@ -168,20 +165,15 @@ const SCHEMA_CHANGES: [(&str, &str); 8] = [
 fn restore_rejects_a_copy_with_a_foreign_schema() {
     let scratch = Scratch::new();
     let (_, file) = sandbox_and_production_files(&scratch);
-    let index = {
-        let conn = Connection::open(&file).unwrap();
-        let first = "select name from sqlite_schema where type = 'index' and sql is not null order by name limit 1";
-        conn.query_row(first, [], |row| row.get::<_, String>(0)).unwrap()
-    };
+    let first = "select name from sqlite_schema where type = 'index' and sql is not null order by name limit 1";
+    let index: String = query_value(&file, first);
     let mut before = None;
     for (number, (script, about)) in SCHEMA_CHANGES.iter().enumerate() {
         let copy = scratch.path(&format!("copy{number}.db"));
         run_coffer(&file, &["backup", path_text(&copy)]);
         let (script, about) =
             (script.replace("sessions_expiry", &index), about.replace("sessions_expiry", &index));
-        let conn = Connection::open(&copy).unwrap();
-        conn.execute_batch(&script).unwrap();
-        drop(conn);
+        execute_sql(&copy, &script);
         for more in ["--force", "--dry-run"] {
             assert_refused(&["restore", path_text(&copy), more], &file, &about);
         }
@@ -198,13 +190,11 @@ fn restore_rejects_a_copy_with_a_foreign_schema() {
     // A schema with the tables that SQLite or Litestream creates is accepted.
     let copy = scratch.path("replicated.db");
     run_coffer(&file, &["backup", path_text(&copy)]);
-    Connection::open(&copy)
-        .unwrap()
-        .execute_batch(
-            "analyze; create table _litestream_seq (id integer primary key, seq integer);
-             create table _litestream_lock (id integer)",
-        )
-        .unwrap();
+    execute_sql(
+        &copy,
+        "analyze; create table _litestream_seq (id integer primary key, seq integer);
+        create table _litestream_lock (id integer)",
+    );
     assert!(run_coffer(&copy, &["audit"]).contains("nothing found"));
     run_coffer(&file, &["restore", path_text(&copy), "--force"]);
 }
@@ -213,21 +203,16 @@ fn restore_rejects_a_copy_with_a_foreign_schema() {
 fn foreign_trigger_in_a_served_file_has_no_effect() {
     let scratch = Scratch::new();
     let (ours, _) = sandbox_and_production_files(&scratch);
-    Connection::open(&ours)
-        .unwrap()
-        .execute_batch(
-            "create trigger greedy after insert on invoices begin update accounts set fee_bps = 10000; end;
-             create view more as select * from users",
-        )
-        .unwrap();
-    let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&ours)]);
-    let body = json!({ "amount": "20.00", "currency": "EUR" }).to_string();
-    let path = format!("{url}/v1/invoices");
-    send(&agent(), "POST", &path, &[("X-API-Key", TEST)], &body).expect(201);
+    execute_sql(
+        &ours,
+        "create trigger greedy after insert on invoices begin update accounts set fee_bps = 10000; end;
+        create view more as select * from users",
+    );
+    let (mut process, url) = start_on_file(&ours);
+    create_invoice(&url).expect(201);
     assert!(process.close_input_and_wait());
-    let conn = Connection::open(&ours).unwrap();
-    let fee = conn.query_row("select max(fee_bps) from accounts", [], |row| row.get::<_, i64>(0));
-    assert_ne!(fee.unwrap(), 10_000);
+    let fee: i64 = query_value(&ours, "select max(fee_bps) from accounts");
+    assert_ne!(fee, 10_000);
 }
 
 #[test]
@@ -235,7 +220,7 @@ fn wal_of_a_removed_file_is_not_read_into_a_new_one() {
     let scratch = Scratch::new();
     let (file, copy) = (scratch.path("shop.db"), scratch.path("copy.db"));
     let [log, journal] = ["-wal", "-journal"].map(|end| scratch.path(&format!("shop.db{end}")));
-    let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
+    let (mut process, url) = start_on_file(&file);
     let invoice = json!({ "amount": "1.00", "currency": "EUR" }).to_string();
     let (path, key) = (format!("{url}/v1/invoices"), [("X-API-Key", TEST)]);
     send(&agent(), "POST", &path, &key, &invoice).expect(201);

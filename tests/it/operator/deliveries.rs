@@ -1,12 +1,13 @@
 //! Webhook deliveries in the operator interface: attempts and resending.
 
+use crate::support::database::execute_sql;
 use crate::support::operator_interface::{OTHER_ACCOUNT, OperatorInterface};
 use crate::support::process::Process;
 use crate::support::receiver::{Receiver, Reply};
 use crate::support::{TEST, agent, send};
-use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::io::Read;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -269,10 +270,7 @@ fn server_log_contains_the_blocked_address() {
     };
     let invoice = json!({ "amount": "1.00", "currency": "EUR" });
     post("/v1/invoices", invoice).expect(201);
-    let file = Connection::open(file).unwrap();
-    let name = "update invoices set webhook_url = 'https://10.1/hook'";
-    file.execute_batch(name).unwrap();
-    drop(file);
+    execute_sql(Path::new(&file), "update invoices set webhook_url = 'https://10.1/hook'");
     post("/sandbox/clock", json!({ "advance": "20m" })).expect(200);
     assert!(process.close_input_and_wait());
     let mut log = String::new();

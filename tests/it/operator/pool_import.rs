@@ -2,10 +2,10 @@
 
 use super::wallets::{EVM_XPUB, run_wallet_command};
 use crate::support::command::{CommandOutput, coffer_output, coffer_output_with_input};
+use crate::support::database::{execute_sql, query_value};
 use crate::support::installation::Installation;
 use crate::support::scratch::Scratch;
 use crate::support::surfpool::address_without_key;
-use rusqlite::Connection;
 use serde_json::json;
 use std::path::Path;
 
@@ -40,14 +40,10 @@ fn pool_is_imported_from_a_file_or_standard_input_and_listed() {
     assert_eq!(listed.json_lines(), std::slice::from_ref(&pool));
     let document = coffer_output(&file, &["pool", "list", "--json"]);
     assert_eq!(document.json_lines(), [json!({ "data": [pool] })]);
-    let conn = Connection::open(&file).unwrap();
-    let noted: String = conn
-        .query_row(
-            "select group_concat(actor || ' ' || object_id || ' ' || detail) from audit_log where action = 'pool.import'",
-            [],
-            |row| row.get(0),
-        )
-        .unwrap();
+    let noted: String = query_value(
+        &file,
+        "select group_concat(actor || ' ' || object_id || ' ' || detail) from audit_log where action = 'pool.import'",
+    );
     let by = |added: u32, duplicates: u32| {
         format!(r#"command line solana {{"added":{added},"duplicates":{duplicates}}}"#)
     };
@@ -55,7 +51,7 @@ fn pool_is_imported_from_a_file_or_standard_input_and_listed() {
     // The server watches the new addresses after the import.
     let followed =
         "insert into chain_cursors values ('solana', 'devnet', 9, 'h', 0, 9, 'h', 9, 0, 0, null)";
-    conn.execute_batch(followed).unwrap();
+    execute_sql(&file, followed);
     assert!(!run_import(&file, "-", &address_lines(5..6)).errors.contains("not watched"));
 }
 

@@ -3,11 +3,11 @@
 
 use super::wallets::{ZPUB, run_wallet_command};
 use crate::support::process::Process;
+use crate::support::sandbox_file::start_with_log;
 use crate::support::scratch::Scratch;
 use crate::support::{Response, agent, send};
 use serde_json::{Map, Value, json};
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 /// Secrets, each with a substring that is unique to it.
 const SECRETS: [(&str, &str); 5] = [
@@ -133,11 +133,7 @@ struct LoggingSandbox {
 
 impl LoggingSandbox {
     fn start(file: &Path, log: &Path) -> LoggingSandbox {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-        let settings = "sandbox --log trace --exit-with-parent --listen 127.0.0.1:0 --file";
-        command.args(settings.split(' ')).arg(file);
-        let errors = Stdio::from(std::fs::File::create(log).unwrap());
-        let server = Process::start_with_stderr(&mut command, errors);
+        let server = start_with_log(file, log, &["--log", "trace"]);
         let url = server.wait_for_url();
         let session = format!("{url}/dashboard/api/session");
         let body = json!({ "email": "operator@sandbox.test", "password": "sandbox" });

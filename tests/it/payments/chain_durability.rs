@@ -5,8 +5,8 @@
 
 use super::operator::FOREIGN;
 use crate::support::audit::assert_audit_clean;
+use crate::support::database::text_column;
 use crate::support::process::start_sandbox;
-use crate::support::sandbox_file::text_column;
 use crate::support::scratch::Scratch;
 use crate::support::{TEST, agent, send};
 use serde_json::{Value, json};

@@ -6,10 +6,9 @@ use crate::process::serve::{ProductionFile, call, start_server};
 use crate::support::audit::assert_audit_clean;
 use crate::support::audit_log::record_direct_writes;
 use crate::support::command::run_coffer;
-use crate::support::sandbox_file::text_column;
+use crate::support::database::{execute_sql, text_column};
 use coffer::domain::asset::Chain;
 use coffer::domain::wallet::{WalletHints, read};
-use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::slice;
@@ -29,16 +28,9 @@ pub fn derive_address(chain: Chain, key: &str, index: u32) -> String {
 pub fn open_shop() -> ProductionFile {
     let shop = ProductionFile::new();
     let active = "update accounts set customers_enabled = 1, status = 'active'";
-    execute_sql(&shop, active);
+    execute_sql(&shop.file(), active);
     record_direct_writes(&shop.file());
     shop
-}
-
-#[track_caller]
-pub fn execute_sql(shop: &ProductionFile, sql: &str) {
-    let file = Connection::open(shop.file()).unwrap();
-    file.busy_timeout(std::time::Duration::from_secs(10)).unwrap();
-    file.execute_batch(sql).unwrap();
 }
 
 /// Settings with the URLs of nodes that do not exist.
@@ -58,7 +50,7 @@ pub fn set_watched(shop: &ProductionFile, chain: &str) {
         _ => "main",
     };
     execute_sql(
-        shop,
+        &shop.file(),
         &format!(
             "insert into chains (mode, chain, scanned_to) values ('live', '{chain}', 0);
             insert into chain_cursors values ('{chain}', '{network}', 1, 'a', 0, 1, 'a', 1, 0, 0, null);
@@ -236,7 +228,7 @@ fn wallet_added_after_a_restore_skips_possibly_used_indexes() {
         assert_audit_clean(&file);
         // Removes the wallet from the file before the next restore. The copy has no wallet either, and does not
         // record the first restore.
-        execute_sql(&shop, "delete from addresses; delete from wallets");
+        execute_sql(&shop.file(), "delete from addresses; delete from wallets");
         run_coffer(&file, &["restore", copy.to_str().unwrap(), "--force"]);
     }
     let expected = [0, 1000, 2000]
@@ -285,7 +277,7 @@ fn last_added_wallet_is_used_even_if_the_clock_went_back() {
     let file = shop.file();
     let first = add_wallet(&shop, "bitcoin", ZPUB);
     // Simulates a clock that was years ahead when the wallet was added.
-    execute_sql(&shop, "update wallets set added_at = added_at * 2 where id is not null");
+    execute_sql(&shop.file(), "update wallets set added_at = added_at * 2 where id is not null");
     let args = ["add", "bitcoin", "--yes", "--script", "wpkh"];
     let second = run_wallet_command(&file, &args, EVM_XPUB).json_lines()[0]["id"].clone();
     let handing_out = || {
@@ -329,7 +321,7 @@ fn customer_lists_only_watched_chains() {
     set_watched(&shop, "polygon");
     assert_eq!(told(&shop.live, "GET"), expected(&["base", "polygon"]));
     // The server no longer watches the chain.
-    execute_sql(&shop, "delete from chain_blocks; delete from chain_cursors");
+    execute_sql(&shop.file(), "delete from chain_blocks; delete from chain_cursors");
     assert_eq!(told(&shop.live, "GET"), expected(&[]));
     // In test mode, every chain counts as watched.
     let all = told(&shop.test, "POST").unwrap();

@@ -8,11 +8,11 @@ use crate::operator::wallets::{EVM_XPUB, XPUB, ZPUB, run_wallet_command};
 use crate::process::serve::{ProductionFile, start_server};
 use crate::support::audit::assert_audit_clean;
 use crate::support::command::{CommandOutput, coffer_output, run_coffer};
+use crate::support::database::{execute_sql, text_column};
 use crate::support::dice::Dice;
 use crate::support::installation::{
     ETHEREUM, Installation, RunningServer, approval_body, signer_settings,
 };
-use crate::support::sandbox_file::text_column;
 use crate::support::surfpool::address_without_key;
 use crate::support::{agent, send};
 use coffer::domain::asset::Chain;
@@ -339,7 +339,7 @@ fn wallet_missing_from_the_copy_continues_when_added_again() {
     // A wallet that is stopped in the replaced file is also stopped in the restored file. Here a payment to the
     // unassigned index 9000 stopped it.
     let stop = "update wallets set stopped_at = 1, stopped_index = 9000 where pool = 'bitcoin'";
-    Connection::open(&file).unwrap().execute_batch(stop).unwrap();
+    execute_sql(&file, stop);
     let printed = run_restore(&file, &copy, &[], 0).printed;
     assert!(printed.contains("live bitcoin addresses go on from index 10001 of"), "{printed}");
     let stopped =

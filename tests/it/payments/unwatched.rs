@@ -1,12 +1,12 @@
 //! Unwatched chains, for which no address is assigned.
 
 use super::live_addresses::{
-    NODES, address_entry, execute_sql, live_customer_addresses, open_shop, set_watched,
+    NODES, address_entry, live_customer_addresses, open_shop, set_watched,
 };
 use crate::process::serve::{call, start_server};
 use crate::support::command::coffer_output;
+use crate::support::database::{execute_sql, text_column};
 use crate::support::installation::Installation;
-use crate::support::sandbox_file::text_column;
 use crate::support::{agent, send};
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ fn unwatched_chain_hands_out_no_pool_address() {
     let (_server, url) = start_server(&shop.file(), &NODES);
     let address = bs58::encode([7; 32]).into_string();
     execute_sql(
-        &shop,
+        &shop.file(),
         &format!(
             "insert into pool_addresses (pool, address, state, imported_at) values ('solana', '{address}', 'free', 0)"
         ),
@@ -29,7 +29,7 @@ fn unwatched_chain_hands_out_no_pool_address() {
     assert_eq!(live_customer_addresses(&shop, &url, "ada"), given);
     // The address is still listed after the chain is stopped.
     let stopped = "update chain_cursors set stopped = 'reorganised' where chain = 'solana'";
-    execute_sql(&shop, stopped);
+    execute_sql(&shop.file(), stopped);
     assert_eq!(live_customer_addresses(&shop, &url, "ada"), given);
     let path = "/v1/customers/ada/addresses";
     let read = call(&url, &shop.live, "GET", path, json!({})).json();

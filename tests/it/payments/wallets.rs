@@ -1,7 +1,7 @@
 //! Origin of addresses: each address has a wallet and an index, and on UTXO chains also a script.
 
 use crate::file::audit::findings;
-use crate::support::sandbox_file::text_column;
+use crate::support::database::text_column;
 use crate::support::scratch::Scratch;
 use crate::support::{LIVE, Shop, TEST};
 use rusqlite::Connection;

@@ -1,10 +1,10 @@
 //! The flag `--json` of commands that print a list or a report, and shell completions.
 
 use crate::operator::wallets::{ZPUB, run_wallet_command};
-use crate::support::process::start_sandbox;
+use crate::support::database::execute_sql;
+use crate::support::sandbox_file::start_on_file;
 use crate::support::scratch::Scratch;
 use crate::support::{TEST, agent, send, tools};
-use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -78,11 +78,10 @@ fn json_prints_each_list_as_one_document() {
         let listed = json_document(&[what, "list"], &file);
         assert_eq!(listed, json!({ "data": lines }), "{what}");
     }
-    let conn = Connection::open(&file).unwrap();
     let handed_out = "insert into customers values (1, 1, 'live', 'anna', 0); \
         insert into addresses (mode, pool, address, customer, wallet, wallet_index) \
         select mode, pool, 'a' || seq, 1, seq, 0 from wallets; update wallets set next_index = 1";
-    conn.execute_batch(handed_out).unwrap();
+    execute_sql(&file, handed_out);
     let (csv, _) = output_and_code(&["wallet", "addresses"], &file);
     assert_eq!(csv.lines().count(), 3, "{csv}");
     let addresses = json_document(&["wallet", "addresses"], &file);
@@ -121,7 +120,7 @@ const ROW_COUNT_FIELDS: [&str; 8] = [
 fn json_reports_audit_backup_and_restore_as_one_document() {
     let scratch = Scratch::new();
     let (file, copy) = (scratch.path("shop.db"), scratch.path("copy.db"));
-    let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", file.to_str().unwrap()]);
+    let (mut process, url) = start_on_file(&file);
     let body = r#"{"amount": "20.00", "currency": "EUR", "asset": "BTC"}"#;
     send(&agent(), "POST", &format!("{url}/v1/invoices"), &[("X-API-Key", TEST)], body).expect(201);
     assert!(process.close_input_and_wait());
@@ -152,9 +151,7 @@ fn json_reports_audit_backup_and_restore_as_one_document() {
     {
         assert_eq!(restored[count], 0, "{count}");
     }
-    let conn = Connection::open(&copy).unwrap();
-    conn.execute_batch("update invoices set amount_received = '7'").unwrap();
-    drop(conn);
+    execute_sql(&copy, "update invoices set amount_received = '7'");
     let wrong = json_document(&["audit"], &copy);
     assert_eq!((&wrong["findingCount"], &wrong["findings"][0]["rule"]), (&json!(1), &json!(3)));
     assert_eq!(
@@ -203,10 +200,9 @@ fn doctor_and_rescan_each_print_one_json_document() {
     assert_eq!(found["clockAccepted"], Value::Null);
     let accepted = json_document(&["doctor", "--accept-clock"], &file);
     assert!(accepted["clockAccepted"].as_str().unwrap().ends_with('Z'));
-    let conn = Connection::open(&file).unwrap();
     let followed =
         "insert into chain_cursors values ('bitcoin', 'main', 9, 'h', 0, 9, 'h', 9, 0, 0, null)";
-    conn.execute_batch(followed).unwrap();
+    execute_sql(&file, followed);
     let ordered = json_document(&["rescan", "bitcoin", "--from", "7"], &file);
     assert_eq!(ordered, json!({ "chain": "bitcoin", "from": 7, "done": false }));
 }

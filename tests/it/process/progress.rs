@@ -1,23 +1,23 @@
 //! Progress on a terminal: a rescan by the server.
 
-use super::terminal::{COFFER, path_str, run_piped};
+use super::terminal::{COFFER, run_piped};
 use crate::support::polling;
 use crate::support::pty::Terminal;
-use crate::support::scratch::Scratch;
+use crate::support::scratch::{Scratch, path_text};
 use rusqlite::Connection;
 
 #[test]
 fn rescan_wait_reports_its_end() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
-    let made = run_piped(&["account", "create", "Shop", "--file", path_str(&file)]);
+    let made = run_piped(&["account", "create", "Shop", "--file", path_text(&file)]);
     assert!(made.status.success());
     let followed =
         "insert into chain_cursors values ('bitcoin', 'main', 9, 'h', 0, 9, 'h', 9, 0, 0, null)";
     let conn = Connection::open(&file).unwrap();
     conn.busy_timeout(std::time::Duration::from_secs(60)).unwrap();
     conn.execute_batch(followed).unwrap();
-    let rescan = [COFFER, "rescan", "bitcoin", "--file", path_str(&file), "--wait", "--from", "3"];
+    let rescan = [COFFER, "rescan", "bitcoin", "--file", path_text(&file), "--wait", "--from", "3"];
     for (end, code, said) in [
         ("", 0, "bitcoin was read again from block 3 on"),
         ("update chain_cursors set stopped = 'gone'", 1, "bitcoin is stopped: gone"),

@@ -2,8 +2,9 @@
 
 use crate::support::command::{coffer_output, run_coffer, run_coffer_failing, run_coffer_json};
 use crate::support::installation::NO_RATES;
-use crate::support::process::{Process, start_sandbox};
-use crate::support::scratch::{Scratch, path_text};
+use crate::support::process::Process;
+use crate::support::sandbox_file::create_sandbox_file;
+use crate::support::scratch::Scratch;
 use crate::support::{Response, agent, send};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -184,8 +185,7 @@ fn file_allows_one_server_of_one_kind() {
     let said = run_coffer_failing(&file, &serve);
     assert!(said.contains("in use by another coffer"), "{said}");
     let other = shop.scratch.path("sandbox.db");
-    let (mut running, _) = start_sandbox("127.0.0.1:0", &["--file", path_text(&other)]);
-    assert!(running.close_input_and_wait());
+    create_sandbox_file(&other);
     let said = run_coffer_failing(&other, &serve);
     assert!(said.contains("made by a sandbox server"), "{said}");
     let ours = ProductionFile::new();

@@ -1,11 +1,11 @@
 //! Output on a terminal contains progress and colors. Output to a pipe contains neither.
 
-use crate::support::process::start_sandbox;
+use crate::support::database::execute_sql;
 use crate::support::pty::Terminal;
 use crate::support::receiver::Receiver;
-use crate::support::scratch::Scratch;
+use crate::support::sandbox_file::start_on_file;
+use crate::support::scratch::{Scratch, path_text};
 use crate::support::{TEST, agent, send};
-use rusqlite::Connection;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -19,7 +19,7 @@ const ESCAPE: char = '\x1b';
 /// Creates the file of a stopped sandbox with some invoices.
 fn create_shop_file(scratch: &Scratch) -> PathBuf {
     let file = scratch.path("shop.db");
-    let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path_str(&file)]);
+    let (mut process, url) = start_on_file(&file);
     for _ in 0..INVOICE_COUNT {
         let body = r#"{"amount": "20.00", "currency": "EUR", "asset": "BTC"}"#;
         let url = format!("{url}/v1/invoices");
@@ -31,13 +31,7 @@ fn create_shop_file(scratch: &Scratch) -> PathBuf {
 
 /// Changes an amount in the file, so that the audit has a finding.
 fn damage_invoice(file: &Path) {
-    let conn = Connection::open(file).unwrap();
-    let fault = "update invoices set amount_received = '7' where seq = 1";
-    conn.execute_batch(fault).unwrap();
-}
-
-pub fn path_str(path: &Path) -> &str {
-    path.to_str().unwrap()
+    execute_sql(file, "update invoices set amount_received = '7' where seq = 1");
 }
 
 /// Runs a command whose output is a pipe.
@@ -52,7 +46,7 @@ pub fn run_piped(args: &[&str]) -> Output {
 fn terminal_shows_progress_and_keeps_the_result() {
     let scratch = Scratch::new();
     let file = create_shop_file(&scratch);
-    let (file, copy) = (path_str(&file), scratch.path("copy.db"));
+    let (file, copy) = (path_text(&file), scratch.path("copy.db"));
     let invoices = format!("] {INVOICE_COUNT}/{INVOICE_COUNT} ");
     let all = [
         (
@@ -60,11 +54,11 @@ fn terminal_shows_progress_and_keeps_the_result() {
             vec!["checks made [", "] 0/", "invoices judged [", &invoices],
         ),
         (
-            vec!["backup", "--file", file, path_str(&copy)],
+            vec!["backup", "--file", file, path_text(&copy)],
             vec!["pages copied [", "checks made [", "] 2/2 "],
         ),
         (
-            vec!["restore", "--file", file, path_str(&copy), "--dry-run"],
+            vec!["restore", "--file", file, path_text(&copy), "--dry-run"],
             vec!["pages copied [", "checks made [", &invoices],
         ),
     ];
@@ -87,7 +81,7 @@ fn terminal_shows_progress_and_keeps_the_result() {
 fn progress_is_hidden_without_a_capable_terminal() {
     let scratch = Scratch::new();
     let file = create_shop_file(&scratch);
-    let audit = [COFFER, "audit", "--file", path_str(&file)];
+    let audit = [COFFER, "audit", "--file", path_text(&file)];
     let output = run_piped(&audit[1..]);
     let (plain, errors) = (output.stdout, output.stderr);
     assert!(!plain.contains(&(ESCAPE as u8)) && errors.is_empty());
@@ -115,7 +109,7 @@ fn progress_is_hidden_without_a_capable_terminal() {
     assert_eq!(shown.unwrap().sent, plain);
     // In this case, standard error is a file.
     let errors = scratch.path("errors");
-    let shell = format!("\"$@\" 2>{}", path_str(&errors));
+    let shell = format!("\"$@\" 2>{}", path_text(&errors));
     let shown = usual().run(&[&["sh", "-c", &shell, "sh"], &audit[..]].concat());
     assert!(!shown.unwrap().sent.contains("checks made"));
     assert_eq!(std::fs::read_to_string(errors).unwrap(), "");
@@ -126,7 +120,7 @@ fn no_color_keeps_progress_without_colors() {
     let scratch = Scratch::new();
     let file = create_shop_file(&scratch);
     damage_invoice(&file);
-    let audit = [COFFER, "audit", "--file", path_str(&file)];
+    let audit = [COFFER, "audit", "--file", path_text(&file)];
     let Some(coloured) = Terminal::standard().run(&audit) else {
         return;
     };
@@ -152,7 +146,7 @@ fn no_color_keeps_progress_without_colors() {
 fn colors_are_shown_on_a_terminal_only() {
     let scratch = Scratch::new();
     let file = scratch.path("none.db");
-    let doctor = ["doctor", "--file", path_str(&file)];
+    let doctor = ["doctor", "--file", path_text(&file)];
     for (args, coloured) in [
         (&doctor[..], "\x1b[1m\x1b[31mwrong:\x1b[0m no public url"),
         (&doctor, "\x1b[1m\x1b[32mok:\x1b[0m folder"),
@@ -176,14 +170,14 @@ fn colors_are_shown_on_a_terminal_only() {
 fn ctrl_c_ends_a_command_and_restores_the_terminal() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
-    let made = run_piped(&["account", "create", "Shop", "--file", path_str(&file)]);
+    let made = run_piped(&["account", "create", "Shop", "--file", path_text(&file)]);
     assert!(made.status.success());
     // This node accepts connections and never responds.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let node = format!("ethereum=http://{}", silent.local_addr().unwrap());
     let nowhere = format!("http://{}", Receiver::unused_address());
     let rates = format!("kraken={nowhere},coinbase={nowhere}");
-    let doctor = [COFFER, "doctor", "--file", path_str(&file), "--node", &node, "--rates", &rates];
+    let doctor = [COFFER, "doctor", "--file", path_text(&file), "--node", &node, "--rates", &rates];
     let terminal = Terminal {
         // The test presses Ctrl-C after the whole progress line, because Ctrl-C discards terminal input that has not
         // been read.
@@ -204,17 +198,17 @@ fn closed_pipe_is_no_error() {
     let file = scratch.path("shop.db");
     for name in ["One", "Two"] {
         assert!(
-            run_piped(&["account", "create", name, "--file", path_str(&file)]).status.success()
+            run_piped(&["account", "create", name, "--file", path_text(&file)]).status.success()
         );
     }
     for args in [
-        &["account", "list", "--file", path_str(&file)][..],
-        &["account", "list", "--json", "--file", path_str(&file)],
-        &["wallet", "addresses", "--file", path_str(&file)],
+        &["account", "list", "--file", path_text(&file)][..],
+        &["account", "list", "--json", "--file", path_text(&file)],
+        &["wallet", "addresses", "--file", path_text(&file)],
         &["openapi"],
         &["changelog"],
         &["completions", "zsh"],
-        &["audit", "--file", path_str(&file)],
+        &["audit", "--file", path_text(&file)],
         &["--help"],
     ] {
         let mut coffer = Command::new(COFFER);
@@ -230,7 +224,7 @@ fn closed_pipe_is_no_error() {
     drop(reader);
     let mut coffer = Command::new(COFFER);
     let output = coffer
-        .args(["account", "create", "Three", "--file", path_str(&file)])
+        .args(["account", "create", "Three", "--file", path_text(&file)])
         .stdout(writer)
         .output()
         .unwrap();
@@ -250,11 +244,9 @@ fn closed_pipe_is_no_error() {
 fn terminal_codes_in_names_are_escaped() {
     let scratch = Scratch::new();
     let file = create_shop_file(&scratch);
-    let conn = Connection::open(&file).unwrap();
     let fault = "pragma ignore_check_constraints = 1; update invoices set id = char(27) || '[2J' where seq = 1";
-    conn.execute_batch(fault).unwrap();
-    drop(conn);
-    let audit = [COFFER, "audit", "--file", path_str(&file)];
+    execute_sql(&file, fault);
+    let audit = [COFFER, "audit", "--file", path_text(&file)];
     let Some(shown) = Terminal::standard().run(&audit) else {
         return;
     };

@@ -2,9 +2,9 @@
 
 use crate::invoices::idempotency::concurrent_responses;
 use crate::support::command::{run_coffer, run_coffer_json};
+use crate::support::database::text_column;
 use crate::support::installation::{Installation, TOKEN};
 use crate::support::operator_interface::OperatorInterface;
-use crate::support::sandbox_file::text_column;
 use crate::support::scratch::Scratch;
 use crate::support::{Response, Shop, agent, send};
 use serde_json::{Value, json};

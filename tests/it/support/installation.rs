@@ -1,5 +1,6 @@
 //! A production installation: the real binary, a file with an operator and an active account, and helper programs.
 
+use super::database::open_database;
 use super::scratch::Scratch;
 use super::{Response, agent, polling, send};
 use crate::support::audit_log::record_direct_writes;
@@ -77,9 +78,7 @@ impl Installation {
 
     /// Opens a separate connection to the database.
     pub fn open_file(&self) -> Connection {
-        let conn = Connection::open(&self.file).unwrap();
-        conn.busy_timeout(std::time::Duration::from_secs(5)).unwrap();
-        conn
+        open_database(&self.file)
     }
 
     /// Returns a path in the folder of the database.

@@ -1,5 +1,6 @@
 //! The operator interface of a sandbox with two accounts and a signed-in user for each role.
 
+use super::database::query_value;
 use super::{LIVE, Response, Shop};
 use rusqlite::Connection;
 use serde_json::Value;
@@ -101,9 +102,7 @@ impl OperatorInterface {
     /// Returns the number of audit log entries.
     #[track_caller]
     pub fn audit_entry_count(&self) -> i64 {
-        let conn = Connection::open(self.shop.file()).unwrap();
-        let sql = "select count(*) from audit_log";
-        conn.query_row(sql, [], |row| row.get(0)).unwrap()
+        query_value(self.shop.file(), "select count(*) from audit_log")
     }
 
     /// Asserts the access rules of an operation. The status is 401 without a session, and 404 for an unknown account.

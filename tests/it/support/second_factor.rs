@@ -2,6 +2,7 @@
 //!
 //! The clock is manual. The tests compute codes without Coffer's code.
 
+use super::database::open_database;
 use super::scratch::Scratch;
 use super::{Response, agent, send};
 use bitcoin::hashes::hmac::{Hmac, HmacEngine};
@@ -93,9 +94,7 @@ impl OperatorServer {
     }
 
     pub fn open_database(&self) -> Connection {
-        let conn = Connection::open(self.file()).unwrap();
-        conn.busy_timeout(std::time::Duration::from_secs(5)).unwrap();
-        conn
+        open_database(&self.file())
     }
 
     /// Returns the first value of an SQL query as text.

@@ -244,7 +244,7 @@ fn output_is_released_when_another_transaction_pays_its_transfer() {
     let counted = |txid: &Value| {
         let counted = "select ifnull((select t.id from transfers t where t.seq = s.transfer), '-') \
             from destination_outputs s join observations o on o.seq = s.observation where o.txid = ";
-        crate::support::sandbox_file::text_column(
+        crate::support::database::text_column(
             shop.file(),
             &format!("{counted}'{}'", txid.as_str().unwrap()),
         )

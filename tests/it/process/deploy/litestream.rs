@@ -3,10 +3,10 @@
 use super::{deploy_example_path, example_with_changes, guide_blocks, path_variable};
 use crate::support::audit::assert_audit_clean;
 use crate::support::command::run_coffer_json;
+use crate::support::database::text_column;
 use crate::support::installation::Installation;
 use crate::support::process::Process;
 use crate::support::{agent, polling, send, tools};
-use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::fs::Permissions;
@@ -135,10 +135,7 @@ fn wait_for_count(acknowledged: &AcknowledgedInvoices, count: usize) {
 /// Returns the ids of the invoices in a file.
 #[track_caller]
 fn invoice_ids(file: &Path) -> HashSet<String> {
-    let file = Connection::open(file).unwrap();
-    let mut found = file.prepare("select id from invoices").unwrap();
-    let ids = found.query_map([], |row| row.get(0)).unwrap();
-    ids.map(Result::unwrap).collect()
+    text_column(file, "select id from invoices").into_iter().collect()
 }
 
 /// Returns the commands of `examples/deploy/README.md` for this case of recovery.
