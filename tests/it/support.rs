@@ -32,6 +32,7 @@ pub mod rpc_proxy;
 pub mod sandbox_file;
 pub mod scratch;
 pub mod second_factor;
+pub mod sessions;
 pub mod smtpd;
 pub mod step_follower;
 pub mod stream;
@@ -63,6 +64,19 @@ impl Response {
     #[track_caller]
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap()
+    }
+
+    /// Returns the id of the object in the body.
+    #[track_caller]
+    pub fn id(&self) -> String {
+        object_id(&self.json())
+    }
+
+    /// Returns the session cookie that the response sets.
+    #[track_caller]
+    pub fn session_cookie(&self) -> String {
+        let set = &self.headers["set-cookie"];
+        set.split(';').next().unwrap().to_owned()
     }
 
     /// Asserts the status and returns the response.
@@ -151,8 +165,7 @@ impl Shop {
     /// Creates a test invoice in EUR. `more` has further fields.
     #[track_caller]
     pub fn create_invoice(&self, amount: &str, more: Value) -> Value {
-        let mut body = json!({ "amount": amount, "currency": "EUR" });
-        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let body = with_fields(json!({ "amount": amount, "currency": "EUR" }), &more);
         self.post("/v1/invoices", Some(TEST), body).expect(201).json()
     }
 
@@ -194,8 +207,7 @@ impl Shop {
     /// Creates a payment on a simulated chain and returns the payment id.
     #[track_caller]
     pub fn pay(&self, body: Value) -> String {
-        let payment = self.post("/sandbox/payments", None, body).expect(201).json();
-        payment["id"].as_str().unwrap().to_owned()
+        self.post("/sandbox/payments", None, body).expect(201).id()
     }
 
     /// Sets the state of a payment on its simulated chain.
@@ -213,6 +225,24 @@ impl Shop {
         let types = events["data"].as_array().unwrap().iter();
         types.map(|event| event["type"].as_str().unwrap().to_owned()).rev().collect()
     }
+}
+
+/// Returns the id of an object.
+#[track_caller]
+pub fn object_id(object: &Value) -> String {
+    object["id"].as_str().unwrap().to_owned()
+}
+
+/// Returns the text of a request body. The text of `null` is empty.
+pub fn body_text(body: &Value) -> String {
+    if body.is_null() { String::new() } else { body.to_string() }
+}
+
+/// Returns an object with these further fields.
+pub fn with_fields(mut object: Value, fields: &Value) -> Value {
+    let fields = fields.as_object().unwrap().clone();
+    object.as_object_mut().unwrap().extend(fields);
+    object
 }
 
 /// Returns the header that contains the key.

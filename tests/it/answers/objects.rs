@@ -34,7 +34,7 @@ pub struct SeededObjects {
 #[track_caller]
 fn id_of_created(answer: &Response) -> String {
     assert!(answer.status < 300, "{}", answer.text);
-    answer.json()["id"].as_str().unwrap().to_owned()
+    answer.id()
 }
 
 /// Returns the id of the first item of a list.

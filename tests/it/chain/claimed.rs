@@ -54,10 +54,8 @@ impl ClaimShop {
 
     #[track_caller]
     fn create_invoice(&self, running: &RunningServer) -> Value {
-        let body = json!({ "amount": "20.00", "currency": "EUR", "asset": "ETH" }).to_string();
-        let key = [("X-API-Key", self.served.key.as_str())];
-        let url = format!("{}/v1/invoices", running.url);
-        send(&agent(), "POST", &url, &key, &body).expect(201).json()
+        let body = json!({ "amount": "20.00", "currency": "EUR", "asset": "ETH" });
+        running.api_request("POST", "/v1/invoices", &body).expect(201).json()
     }
 
     #[track_caller]

@@ -3,6 +3,7 @@
 use super::till::TestnetShop;
 use crate::operator::wallets::{EVM_XPUB, run_wallet_command};
 use crate::support::anvil::Node;
+use crate::support::body_text;
 use crate::support::installation::RunningServer;
 use crate::support::litecoind::Litecoind;
 use crate::support::{agent, send};
@@ -37,7 +38,7 @@ impl<'t> ConfirmationShop<'t> {
 
     #[track_caller]
     fn call(&self, method: &str, path: &str, body: &Value) -> Value {
-        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let body = body_text(body);
         self.till.call_api(&self.running, method, path, &body)
     }
 

@@ -4,7 +4,7 @@ use crate::operator::wallets::{EVM_XPUB, run_wallet_command};
 use crate::support::anvil::Node;
 use crate::support::exchanges::{Exchanges, SourceReply};
 use crate::support::installation::{Installation, RunningServer};
-use crate::support::{agent, polling, send};
+use crate::support::polling;
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -42,9 +42,8 @@ impl EtherShop {
     /// Returns the deposit address of a customer.
     #[track_caller]
     fn customer_address(&self, running: &RunningServer) -> String {
-        let url = format!("{}/v1/customers/ada/addresses", running.url);
-        let key = [("X-API-Key", self.served.key.as_str())];
-        let given = send(&agent(), "POST", &url, &key, "{}").expect(201).json();
+        let given = running.api_request("POST", "/v1/customers/ada/addresses", &json!({}));
+        let given = given.expect(201).json();
         let addresses = given["addresses"].as_array().unwrap();
         let ours = addresses.iter().find(|entry| entry["family"] == "evm");
         ours.unwrap()["address"].as_str().unwrap().to_owned()
@@ -79,9 +78,7 @@ fn first_payments_wait_for_the_first_rates() {
     let unmatched =
         running.operator_request("GET", "/dashboard/api/unmatched-payments", &Value::Null);
     assert_eq!(unmatched.expect(200).json()["data"], json!([]));
-    let url = format!("{}/v1/deposits", running.url);
-    let key = [("X-API-Key", shop.served.key.as_str())];
-    let listed = send(&agent(), "GET", &url, &key, "").expect(200).json();
+    let listed = running.api_request("GET", "/v1/deposits", &Value::Null).expect(200).json();
     assert_eq!(listed["data"][0]["grossEur"], "200.00", "{listed}");
 }
 

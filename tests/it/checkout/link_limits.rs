@@ -45,7 +45,7 @@ fn expired_link_creates_no_invoice() {
     let shop = Shop::open();
     let interface = LinkClient::sign_in(&shop);
     shop.post("/sandbox/clock", None, json!({ "set": "2099-01-01T00:00:00.000Z" })).expect(200);
-    let interface = LinkClient { cookie: shop.sign_in("operator@sandbox.test"), ..interface };
+    let interface = LinkClient { cookie: shop.sign_in_operator(), ..interface };
     let link = create_link(&interface, json!({ "expiresAt": "2099-01-01T01:00:00+00:30" }));
     assert_eq!(link["expiresAt"], "2099-01-01T00:30:00.000Z");
     let page = shop.get_page(&format!("/l/{}", link["id"].as_str().unwrap()));

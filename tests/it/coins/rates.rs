@@ -12,8 +12,7 @@ impl Shop {
     #[track_caller]
     fn create_litecoin_invoice(&self, key: &str) -> String {
         let body = json!({ "amount": "100.00", "currency": "EUR", "asset": "LTC" });
-        let made = self.post("/v1/invoices", Some(key), body).expect(201);
-        made.json()["id"].as_str().unwrap().to_owned()
+        self.post("/v1/invoices", Some(key), body).expect(201).id()
     }
 
     /// Turns the stale-rates fault of live mode on or off.

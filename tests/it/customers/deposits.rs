@@ -184,7 +184,7 @@ fn deposits_are_listed_newest_first_and_filtered_by_customer() {
 fn deposits_belong_to_one_account_and_mode() {
     let shop = shop_with_customer();
     let made = shop.simulate_deposit(json!({ "asset": "BTC", "amount": "1" }));
-    let id = made.expect(201).json()["id"].as_str().unwrap().to_owned();
+    let id = made.expect(201).id();
     let foreign = create_second_account(shop.file(), "test");
     for key in [LIVE, &foreign] {
         shop.get(&format!("/v1/deposits/{id}"), Some(key)).assert_error(404, "not_found", None);

@@ -65,7 +65,7 @@ impl DamagedShop {
         let scratch = Scratch::new();
         let [file, copy, log] = ["shop.db", "copy.db", "log"].map(|name| scratch.path(name));
         let (mut process, url) = start_on_file(&file);
-        let invoice = create_invoice(&url).expect(201).json()["id"].as_str().unwrap().to_owned();
+        let invoice = create_invoice(&url).expect(201).id();
         assert!(process.close_input_and_wait());
         run_coffer(&file, &["backup", path_text(&copy)]);
         let process = start_with_log(&file, &log, &[]);

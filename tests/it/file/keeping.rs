@@ -58,7 +58,7 @@ fn backup_under_load_has_all_acknowledged_writes() {
                 let (body, target) = (body.to_string(), format!("{url}/v1/invoices"));
                 while !stop.load(Ordering::SeqCst) {
                     let answer = send(&agent, "POST", &target, &[("X-API-Key", TEST)], &body);
-                    let id = answer.expect(201).json()["id"].as_str().unwrap().to_owned();
+                    let id = answer.expect(201).id();
                     made.lock().unwrap().insert(id);
                 }
             });

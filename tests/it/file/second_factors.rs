@@ -4,11 +4,12 @@
 
 use crate::file::failing_disk;
 use crate::support::audit::assert_audit_clean;
+use crate::support::body_text;
 use crate::support::command::run_coffer;
 use crate::support::process::Process;
 use crate::support::sandbox_file::{call, start_on_file};
 use crate::support::scratch::{Scratch, path_text};
-use crate::support::second_factor::{FACTOR, SESSION, code_at_step, cookie_from};
+use crate::support::second_factor::{FACTOR, SESSION, code_at_step};
 use crate::support::{Response, agent, send};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -32,7 +33,7 @@ struct OperatorClient {
 impl OperatorClient {
     fn request(&self, method: &str, path: &str, body: &Value) -> Response {
         let (url, headers) = (format!("{}{path}", self.url), [("cookie", &*self.cookie)]);
-        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let body = body_text(body);
         send(&agent(), method, &url, &headers, &body)
     }
 
@@ -44,7 +45,7 @@ impl OperatorClient {
 
     #[track_caller]
     fn start_session(url: &str, code: &Value) -> OperatorClient {
-        let cookie = cookie_from(&OperatorClient::sign_in(url, code).expect(201));
+        let cookie = OperatorClient::sign_in(url, code).expect(201).session_cookie();
         OperatorClient { url: url.to_owned(), cookie }
     }
 

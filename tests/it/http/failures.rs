@@ -1,7 +1,8 @@
 //! Internal errors: the response has only a request id, the log has the cause.
 
 use crate::support::installation::Installation;
-use crate::support::{Shop, TEST, agent, send};
+use crate::support::{Shop, TEST};
+use serde_json::Value;
 
 #[test]
 fn internal_error_hides_its_cause() {
@@ -20,10 +21,7 @@ fn log_contains_the_request_id_of_the_error() {
     let served = Installation::new();
     let log = served.path("log");
     let running = served.start_with_log("debug", &log);
-    let call = |path: &str| {
-        let url = format!("{}{path}", running.url);
-        send(&agent(), "GET", &url, &[("X-API-Key", &served.key)], "")
-    };
+    let call = |path: &str| running.api_request("GET", path, &Value::Null);
     let (fine, missing) = (call("/v1/merchant").expect(200), call("/v1/invoices/x").expect(404));
     served.open_file().execute_batch("alter table ledger rename to misplaced").unwrap();
     let failed = call("/v1/ledger");

@@ -1,6 +1,8 @@
 //! Every route with an id returns 404 for an object of another account or of the other mode.
 
+use crate::support::body_text;
 use crate::support::command::run_coffer_json;
+use crate::support::object_id;
 use crate::support::{LIVE, Shop, TEST, agent, send};
 use coffer::http::{Auth, Route, routes};
 use serde_json::{Value, json};
@@ -41,10 +43,6 @@ fn create_other_account(shop: &Shop) -> OtherAccount {
     )
     .unwrap();
     OtherAccount { account, secret, public }
-}
-
-fn object_id(of: &Value) -> String {
-    of["id"].as_str().unwrap().to_owned()
 }
 
 /// Creates one object of every collection in a mode.
@@ -146,7 +144,7 @@ impl TwoAccounts {
     fn request_status(&self, route: &Route, header: (&str, &str), thing: &str) -> u16 {
         let path = path_with_id(route, &self.account, thing);
         let body = valid_body(route);
-        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let body = body_text(&body);
         self.shop.send(route.method, &path, &[header], &body).status
     }
 }

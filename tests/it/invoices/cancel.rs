@@ -2,6 +2,7 @@
 
 use crate::customers::addresses::create_second_account;
 use crate::invoices::idempotency::concurrent_responses;
+use crate::support::object_id;
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::receiver::{Receiver, Reply};
 use crate::support::{LIVE, Response, Shop, TEST};
@@ -14,13 +15,8 @@ const LEGACY: &str = "sandbox.sandbox";
 #[track_caller]
 fn shop_with_quoted_invoice() -> (Shop, String) {
     let shop = Shop::open();
-    let id = invoice_id(&shop.create_invoice("100.00", json!({ "asset": "LTC" })));
+    let id = object_id(&shop.create_invoice("100.00", json!({ "asset": "LTC" })));
     (shop, id)
-}
-
-#[track_caller]
-fn invoice_id(invoice: &Value) -> String {
-    invoice["id"].as_str().unwrap().to_owned()
 }
 
 /// Cancels an invoice with these headers and no body.
@@ -42,7 +38,7 @@ fn assert_not_cancellable(shop: &Shop, id: &str) {
 fn open_invoice_is_cancelled_once_by_its_key() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;
-    let id = invoice_id(&shop.create_invoice("10.00", json!({})));
+    let id = object_id(&shop.create_invoice("10.00", json!({})));
     let cancelled = cancel(shop, &id, &[("X-API-Key", TEST)]).expect(200).json();
     assert_eq!(cancelled["status"], "cancelled");
     assert_eq!(cancelled, shop.get_invoice(&id));
@@ -102,7 +98,7 @@ fn only_a_secret_key_of_the_same_account_and_mode_cancels() {
     }
     assert_eq!(shop.get_invoice(&id)["status"], "awaiting_payment");
     let live = json!({ "amount": "10.00", "currency": "EUR" });
-    let live = invoice_id(&shop.post("/v1/invoices", Some(LEGACY), live).expect(201).json());
+    let live = object_id(&shop.post("/v1/invoices", Some(LEGACY), live).expect(201).json());
     cancel(&shop, &live, &[("X-API-Key", TEST)]).assert_error(404, "not_found", None);
     let cancelled = cancel(&shop, &live, &[("X-API-Key", LEGACY)]).expect(200).json();
     assert_eq!((&cancelled["status"], &cancelled["livemode"]), (&json!("cancelled"), &json!(true)));
@@ -120,7 +116,7 @@ fn retry_with_the_same_key_answers_the_stored_response() {
     let other = [("X-API-Key", TEST), ("Idempotency-Key", "two")];
     cancel(&shop, &id, &other).assert_error(409, "invoice_not_cancellable", None);
     // The key belongs to the invoice that it cancelled.
-    let second = invoice_id(&shop.create_invoice("20.00", json!({})));
+    let second = object_id(&shop.create_invoice("20.00", json!({})));
     cancel(&shop, &second, &headers).assert_error(409, "idempotency_conflict", Some("id"));
     assert_eq!(shop.get_invoice(&second)["status"], "created");
     let upper = id.to_uppercase();
@@ -159,7 +155,7 @@ fn cancellation_sends_its_webhook() {
     let shop = Shop::open();
     let receiver = Receiver::start_with_reply(Reply::Status(200));
     let invoice = shop.create_invoice("10.00", json!({ "webhookUrl": receiver.url() }));
-    let cancelled = cancel(&shop, &invoice_id(&invoice), &[("X-API-Key", TEST)]).expect(200);
+    let cancelled = cancel(&shop, &object_id(&invoice), &[("X-API-Key", TEST)]).expect(200);
     let mut sent = receiver.wait_for_requests(2).into_iter().map(|request| request.json());
     let event = sent.find(|event| event["type"] == "invoice.cancelled").unwrap();
     assert_eq!(event["data"]["object"], cancelled.json());

@@ -2,6 +2,7 @@
 //!
 //! Every invoice is for 100.00 EUR, which is 1.25 LTC.
 
+use crate::support::object_id;
 use crate::support::{Shop, TEST};
 use serde_json::{Value, json};
 
@@ -11,19 +12,14 @@ fn shop_with_quoted_invoice() -> (Shop, String) {
     let shop = Shop::open();
     let invoice = shop.create_invoice("100.00", json!({ "asset": "LTC" }));
     assert_eq!(invoice["amountExpected"], "1.25");
-    (shop, invoice_id(&invoice))
-}
-
-#[track_caller]
-fn invoice_id(invoice: &Value) -> String {
-    invoice["id"].as_str().unwrap().to_owned()
+    (shop, object_id(&invoice))
 }
 
 #[test]
 fn new_invoice_is_created() {
     let shop = Shop::open();
     let invoice = shop.create_invoice("100.00", json!({}));
-    shop.assert_invoice(&invoice_id(&invoice), "created", "created", "", ["0.00", "0.00"]);
+    shop.assert_invoice(&object_id(&invoice), "created", "created", "", ["0.00", "0.00"]);
     for field in [
         "asset",
         "assetSymbol",
@@ -40,7 +36,7 @@ fn new_invoice_is_created() {
 #[test]
 fn selected_coin_makes_invoice_awaiting_payment() {
     let shop = Shop::open();
-    let id = invoice_id(&shop.create_invoice("100.00", json!({})));
+    let id = object_id(&shop.create_invoice("100.00", json!({})));
     let select = format!("/v1/invoices/{id}/select");
     let quoted = shop.post(&select, Some(TEST), json!({ "asset": "LTC" }));
     let quoted = quoted.expect(200).json();
@@ -123,7 +119,7 @@ fn small_payment_underpays_invoice() {
 #[test]
 fn invoice_expires_with_or_without_selected_coin() {
     let (shop, quoted) = shop_with_quoted_invoice();
-    let plain = invoice_id(&shop.create_invoice("100.00", json!({})));
+    let plain = object_id(&shop.create_invoice("100.00", json!({})));
     for (id, open) in [(&quoted, "awaiting_payment"), (&plain, "created")] {
         shop.assert_invoice(id, open, "created", "", ["0.00", "0.00"]);
     }

@@ -102,7 +102,7 @@ fn both_secrets_sign_for_a_day_after_a_roll() {
     let told = receiver.wait_for_requests(count + 1);
     let last = told.last().unwrap();
     assert_eq!(count_signatures(last, &[new, old]), (1, vec![true, false]));
-    let cookie = interface.shop.sign_in("operator@sandbox.test");
+    let cookie = interface.shop.sign_in_operator();
     let path = interface.path(&format!("endpoints/{id}/secret"));
     let shown = interface.send(&cookie, "GET", &path, &NULL).expect(200).json();
     assert_eq!(shown["previousUntil"], NULL);

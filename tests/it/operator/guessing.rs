@@ -3,6 +3,7 @@
 
 use crate::support::command::coffer_output_with_input;
 use crate::support::scratch::Scratch;
+use crate::support::sessions::SESSION;
 use crate::support::{Response, Shop, agent, send};
 use coffer::http::PasswordLimits;
 use coffer::store::FileKind;
@@ -11,7 +12,6 @@ use serde_json::json;
 use std::io::Write;
 use std::net::TcpStream;
 
-const SESSION: &str = "/dashboard/api/session";
 const OPERATOR: &str = "operator@sandbox.test";
 
 /// Returns a configuration for a server behind a proxy. The server remembers few failures of unknown emails, and a

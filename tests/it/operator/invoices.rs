@@ -1,5 +1,6 @@
 //! Invoices in the operator interface: search, details and cancellation.
 
+use crate::support::object_id;
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::{LIVE, TEST};
 use serde_json::{Value, json};
@@ -9,11 +10,6 @@ use serde_json::{Value, json};
 fn page_ids(page: &Value) -> Vec<String> {
     let data = page["data"].as_array().unwrap().iter();
     data.map(|one| one["id"].as_str().unwrap().to_owned()).collect()
-}
-
-#[track_caller]
-fn object_id(object: &Value) -> String {
-    object["id"].as_str().unwrap().to_owned()
 }
 
 #[test]

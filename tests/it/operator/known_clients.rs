@@ -1,7 +1,7 @@
 //! Known clients: a user who has signed in from a client before is not locked out by guessers.
 
 use crate::support::second_factor::{
-    ANNA, BEN, CONFIRM, NULL, OperatorServer, PASSWORD, SESSION, STEP_MS, code_not_in, cookie_from,
+    ANNA, BEN, CONFIRM, NULL, OperatorServer, PASSWORD, SESSION, STEP_MS, code_not_in,
 };
 use serde_json::json;
 
@@ -107,7 +107,7 @@ fn eight_newest_clients_of_a_user_are_known() {
     server.sign_in_from_address(OTHER_ADDRESS, BEN, &NULL).expect(201);
     let sign_in = |client: u8| {
         let from = format!("203.0.113.{client}");
-        cookie_from(&server.sign_in_from_address(&from, ANNA, &NULL).expect(201));
+        server.sign_in_from_address(&from, ANNA, &NULL).expect(201).session_cookie();
     };
     (1..=8).for_each(sign_in);
     // The first client signs in again, so that the second client is the oldest.

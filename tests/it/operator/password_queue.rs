@@ -2,12 +2,11 @@
 //! one waiting password.
 
 use crate::support::installation::Installation;
+use crate::support::sessions::SESSION;
 use crate::support::{Response, Shop, agent, send};
 use serde_json::json;
 use std::io::Write;
 use std::net::TcpStream;
-
-const SESSION: &str = "/dashboard/api/session";
 
 /// Returns the peak memory use of a process, in KiB.
 #[track_caller]

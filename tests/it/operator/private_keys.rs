@@ -5,6 +5,7 @@ use super::wallets::{ZPUB, run_wallet_command};
 use crate::support::process::Process;
 use crate::support::sandbox_file::start_with_log;
 use crate::support::scratch::Scratch;
+use crate::support::sessions::sign_in;
 use crate::support::{Response, agent, send};
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -135,11 +136,7 @@ impl LoggingSandbox {
     fn start(file: &Path, log: &Path) -> LoggingSandbox {
         let server = start_with_log(file, log, &["--log", "trace"]);
         let url = server.wait_for_url();
-        let session = format!("{url}/dashboard/api/session");
-        let body = json!({ "email": "operator@sandbox.test", "password": "sandbox" });
-        let begun = send(&agent(), "POST", &session, &[], &body.to_string());
-        let set = begun.expect(201).headers["set-cookie"].clone();
-        let cookie = set.split(';').next().unwrap().to_owned();
+        let cookie = sign_in(&url, "operator@sandbox.test", "sandbox").expect(201).session_cookie();
         LoggingSandbox { server, url, cookie }
     }
 

@@ -3,7 +3,6 @@
 use crate::support::command::run_coffer_json;
 use crate::support::second_factor::{
     ANNA, BEN, CONFIRM, FACTOR, NULL, OperatorServer, PASSWORD, SESSION, STEP_MS, code_not_in,
-    cookie_from,
 };
 use serde_json::{Value, json};
 
@@ -74,7 +73,7 @@ fn replayed_code_is_rejected_but_not_counted_as_a_guess() {
     let near = [-1, 0, 1].map(|steps| server.factor_code(&owner.secret, steps));
     let (used, newer, wrong) = (json!(near[1]), json!(near[2]), json!(code_not_in(&near)));
     let own = "198.51.100.7";
-    let session = cookie_from(&server.sign_in_from_address(own, ANNA, &used).expect(201));
+    let session = server.sign_in_from_address(own, ANNA, &used).expect(201).session_cookie();
     // The same code is sent again from the same client and from new clients, at sign-in and in the session.
     let replay = |from: &str| {
         let refused = server.sign_in_from_address(from, ANNA, &used);
@@ -137,7 +136,7 @@ fn attacker_with_password_cannot_lock_out_the_owner() {
     let body = json!({ "password": PASSWORD, "code": server.factor_code(&owner.secret, 0) });
     let begun =
         server.sign_in_from_address(own, ANNA, &json!(server.factor_code(&owner.secret, 1)));
-    let session = cookie_from(&begun.expect(201));
+    let session = begun.expect(201).session_cookie();
     server.request(&session, "POST", CONFIRM, &body).assert_error(
         401,
         "invalid_credentials",
@@ -251,9 +250,10 @@ fn other_operator_turns_off_a_lost_factor() {
     server.sign_in(ANNA, &NULL).assert_error(401, "invalid_credentials", None);
     change(&json!({ "disabled": false })).expect(200);
     server.sign_in(ANNA, &NULL).assert_error(401, "second_factor_required", Some("code"));
-    let anna = cookie_from(
-        &server.sign_in(ANNA, &json!(server.factor_code(&owner.secret, 0))).expect(201),
-    );
+    let anna = server
+        .sign_in(ANNA, &json!(server.factor_code(&owner.secret, 0)))
+        .expect(201)
+        .session_cookie();
     // Users need a code to turn off their own factor.
     off(&anna, &users[0]).assert_error(403, "forbidden", None);
     off(&ben, &users[0]).expect(204);

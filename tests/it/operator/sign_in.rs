@@ -22,10 +22,10 @@ fn operator_signs_in_and_out() {
     assert!(!set.contains("Secure"), "not behind https: {set}");
     let cookie = set.split(';').next().unwrap();
     let path = "/dashboard/api/session";
-    let who = shop.send("GET", path, &[("cookie", cookie)], "").expect(200);
+    let who = shop.send("GET", path, &[("cookie", &cookie)], "").expect(200);
     assert_eq!(who.json()["user"]["email"], "operator@sandbox.test");
-    shop.send("DELETE", path, &[("cookie", cookie)], "").expect(204);
-    let after = shop.send("GET", path, &[("cookie", cookie)], "");
+    shop.send("DELETE", path, &[("cookie", &cookie)], "").expect(204);
+    let after = shop.send("GET", path, &[("cookie", &cookie)], "");
     after.assert_error(401, "unauthorized", None);
     shop.send("GET", path, &[], "").assert_error(401, "unauthorized", None);
 }
@@ -34,8 +34,8 @@ fn operator_signs_in_and_out() {
 fn session_ends_after_twelve_hours() {
     let shop = Shop::open();
     let begun = sign_in(&shop, "sandbox").expect(201);
-    let cookie = begun.headers["set-cookie"].split(';').next().unwrap();
-    let read = || shop.send("GET", "/dashboard/api/session", &[("cookie", cookie)], "");
+    let cookie = begun.session_cookie();
+    let read = || shop.send("GET", "/dashboard/api/session", &[("cookie", &cookie)], "");
     shop.advance("11h59m59s");
     read().expect(200);
     shop.advance("1s");
@@ -71,16 +71,16 @@ fn sandbox_reset_clears_guess_limits() {
 fn other_sites_cannot_use_a_session() {
     let shop = Shop::open();
     let begun = sign_in(&shop, "sandbox").expect(201);
-    let cookie = begun.headers["set-cookie"].split(';').next().unwrap();
+    let cookie = begun.session_cookie();
     let path = "/dashboard/api/session";
     for foreign in
         [("origin", "https://evil.example"), ("origin", "null"), ("sec-fetch-site", "cross-site")]
     {
-        let refused = shop.send("DELETE", path, &[("cookie", cookie), foreign], "");
+        let refused = shop.send("DELETE", path, &[("cookie", &cookie), foreign], "");
         refused.assert_error(403, "forbidden", None);
     }
     let own = shop.url().to_owned();
-    shop.send("DELETE", path, &[("cookie", cookie), ("origin", &own)], "").expect(204);
+    shop.send("DELETE", path, &[("cookie", &cookie), ("origin", &own)], "").expect(204);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Counts on the overview page: a change of an object changes its own count, and no other count.
 
+use crate::support::object_id;
 use crate::support::operator_interface::{OTHER_ACCOUNT, OperatorInterface};
 use crate::support::receiver::{Receiver, Reply};
 use crate::support::{LIVE, TEST};
@@ -79,11 +80,6 @@ impl OperatorInterface {
         assert!((200..300).contains(&answer.status), "{}", answer.text);
         answer.json()
     }
-}
-
-#[track_caller]
-fn object_id(of: &Value) -> String {
-    of["id"].as_str().unwrap().to_owned()
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::support::installation::{Installation, RunningServer};
 use crate::support::{Response, agent, send};
-use serde_json::{Value, json};
+use serde_json::json;
 
 const MAINNET_ADDRESS: &str = "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq";
 const TESTNET_ADDRESS: &str = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
@@ -33,12 +33,6 @@ fn put_payout_address(
     running.operator_request("PUT", &path, &json!({ "address": address }))
 }
 
-fn post(served: &Installation, running: &RunningServer, path: &str, body: &Value) -> Response {
-    let key = [("X-API-Key", served.key.as_str())];
-    let url = format!("{}{path}", running.url);
-    send(&agent(), "POST", &url, &key, &body.to_string())
-}
-
 #[test]
 fn transfers_go_to_the_followed_network() {
     for (network, taken, refused) in [
@@ -49,7 +43,7 @@ fn transfers_go_to_the_followed_network() {
         let served = installation_following(network);
         let running = served.start(&["--test-networks"]);
         let body = json!({ "amount": "20.00", "currency": "EUR" });
-        let invoice = post(&served, &running, "/v1/invoices", &body).expect(201).json();
+        let invoice = running.api_request("POST", "/v1/invoices", &body).expect(201).json();
         let refund = |address: &str| {
             let body = json!({ "invoice": invoice["id"], "asset": "BTC", "toAddress": address });
             let path = format!("/dashboard/api/accounts/{}/refunds", served.account);
@@ -92,7 +86,7 @@ fn payout_to_address_of_another_network_is_rejected() {
             ))
             .unwrap();
         let running = served.start(settings);
-        let asked = post(&served, &running, "/v1/payouts", &json!({ "amount": "20.00" }));
+        let asked = running.api_request("POST", "/v1/payouts", &json!({ "amount": "20.00" }));
         match problem {
             Some(problem) => {
                 asked.assert_error(400, "no_address", None);

@@ -3,34 +3,15 @@
 use crate::support::command::{coffer_output_with_input, run_coffer, run_coffer_json};
 use crate::support::process::Process;
 use crate::support::scratch::Scratch;
+use crate::support::sessions::{SESSION, sign_in};
 use crate::support::{Response, Shop, agent, send};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Command;
 
-const SESSION: &str = "/dashboard/api/session";
 const USERS: &str = "/dashboard/api/users";
 
 impl Shop {
-    /// Sends a request to the operator interface with a session.
-    #[track_caller]
-    pub fn session_request(
-        &self,
-        cookie: &str,
-        method: &str,
-        path: &str,
-        body: &Value,
-    ) -> Response {
-        let body = if body.is_null() { String::new() } else { body.to_string() };
-        self.send(method, path, &[("cookie", cookie)], &body)
-    }
-
-    /// Signs in the sandbox operator and returns the cookie.
-    #[track_caller]
-    pub fn sign_in_operator(&self) -> String {
-        self.sign_in("operator@sandbox.test")
-    }
-
     /// Creates a user of the sandbox account, signs in and returns the cookie.
     #[track_caller]
     pub fn sign_in_new_merchant(&self) -> String {
@@ -41,18 +22,8 @@ impl Shop {
         });
         let operator = self.sign_in_operator();
         self.session_request(&operator, "POST", USERS, &body).expect(201);
-        cookie_of_response(&sign_in(self.url(), "clerk@shop.test", "clerk's password").expect(201))
+        sign_in(self.url(), "clerk@shop.test", "clerk's password").expect(201).session_cookie()
     }
-}
-
-fn sign_in(url: &str, email: &str, password: &str) -> Response {
-    let body = json!({ "email": email, "password": password }).to_string();
-    send(&agent(), "POST", &format!("{url}{SESSION}"), &[], &body)
-}
-
-fn cookie_of_response(begun: &Response) -> String {
-    let set = &begun.headers["set-cookie"];
-    set.split(';').next().unwrap().to_owned()
 }
 
 #[test]
@@ -67,8 +38,7 @@ fn operator_creates_and_changes_users() {
     assert_eq!(listed["data"][1], ben);
     let taken = shop.session_request(&operator, "POST", USERS, &body);
     taken.assert_error(400, "invalid_request", Some("email"));
-    let bens =
-        cookie_of_response(&sign_in(shop.url(), "ben@SHOP.test", "ben's password").expect(201));
+    let bens = sign_in(shop.url(), "ben@SHOP.test", "ben's password").expect(201).session_cookie();
     let path = format!("/dashboard/api/users/{}", ben["id"].as_str().unwrap());
     let body = json!({ "password": "another password" });
     shop.session_request(&operator, "PATCH", &path, &body).expect(200);
@@ -173,7 +143,7 @@ fn setup_link_creates_first_operator_once() {
         create_first_operator(&url, wrong).assert_error(403, "forbidden", None);
     }
     let made = create_first_operator(&url, &second).expect(201);
-    let cookie = made.headers["set-cookie"].split(';').next().unwrap().to_owned();
+    let cookie = made.session_cookie();
     let path = format!("{url}/dashboard/api/session");
     send(&agent(), "GET", &path, &[("cookie", &cookie)], "").expect(200);
     let made = made.json();

@@ -244,8 +244,7 @@ fn received_payments_of_a_wallet_are_listed_by_path_address_and_coin() {
     let send =
         |method: &str, path: &str, body: &Value| send_as_operator(&interface, method, path, body);
     let body = json!({ "chain": "evm", "key": EVM_XPUB });
-    let id =
-        send("POST", WALLETS_PATH, &body).expect(201).json()["id"].as_str().unwrap().to_owned();
+    let id = send("POST", WALLETS_PATH, &body).expect(201).id();
     // Two live invoices get addresses of the wallet. Payments in both coins go to the second address.
     let address = |shop: &Shop| {
         let order = json!({ "amount": "60.00", "currency": "EUR", "asset": "ETH" });
@@ -255,10 +254,7 @@ fn received_payments_of_a_wallet_are_listed_by_path_address_and_coin() {
     let [first, second] = [address(shop), address(shop)];
     let pay = |asset: &str, amount: &str| {
         let payment = json!({ "address": second, "asset": asset, "amount": amount });
-        shop.post("/sandbox/payments", None, payment).expect(201).json()["id"]
-            .as_str()
-            .unwrap()
-            .to_owned()
+        shop.post("/sandbox/payments", None, payment).expect(201).id()
     };
     pay("USDC-BASE", "7");
     pay("ETH", "0.01");

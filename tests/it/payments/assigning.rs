@@ -186,11 +186,11 @@ fn invalid_assignment_changes_nothing() {
     let sent_back = operator.pay_foreign_address("0.001");
     let looked = format!("/dashboard/api/unmatched-payments/{sent_back}");
     let note = json!({ "note": "sent back by hand" });
-    shop.send_in_session(&operator.cookie, "POST", &looked, &note).expect(200);
+    shop.session_request(&operator.cookie, "POST", &looked, &note).expect(200);
     assign(&sent_back, &mine).assert_error(409, "invalid_transition", None);
     let path = format!("/dashboard/api/unmatched-payments/{lost}/assign");
     let merchant = shop.merchant_cookie();
-    shop.send_in_session(&merchant, "POST", &path, &mine).assert_error(403, "forbidden", None);
+    shop.session_request(&merchant, "POST", &path, &mine).assert_error(403, "forbidden", None);
     shop.send("POST", &path, &[], &mine.to_string()).assert_error(401, "unauthorized", None);
     assert_eq!(operator.unmatched_count(), "5");
     assert_eq!(shop.audit_entries("unmatched_payment.assign"), []);

@@ -9,8 +9,7 @@ impl Shop {
     #[track_caller]
     fn create_100_eur_invoice(&self, key: &str, asset: Option<&str>) -> String {
         let body = json!({ "amount": "100.00", "currency": "EUR", "asset": asset });
-        let made = self.post("/v1/invoices", Some(key), body).expect(201);
-        made.json()["id"].as_str().unwrap().to_owned()
+        self.post("/v1/invoices", Some(key), body).expect(201).id()
     }
 
     #[track_caller]
@@ -229,7 +228,7 @@ fn earlier_seen_time_makes_a_late_payment_timely() {
         let body = json!({ "invoice": id, "asset": "BTC", "txid": txid, "seenAt": seen_at });
         let seen = shop.post("/sandbox/payments", None, body).expect(status);
         shop.assert_audit_clean();
-        seen.json()["id"].as_str().unwrap().to_owned()
+        seen.id()
     };
     // The first request has no seen time, so the payment counts as late. The second reports a time after the
     // deadline, and the third a time before it.
@@ -280,14 +279,14 @@ fn earlier_seen_time_makes_a_late_payment_timely() {
 fn assigned_payment_does_not_change_the_deposit_address() {
     const ELSEWHERE: &str = "LVg2kJoFNg45Nbpy53h7Fe1wKyeXVRhMH9";
     let shop = open_lagging_shop();
-    let cookie = shop.sign_in("operator@sandbox.test");
+    let cookie = shop.sign_in_operator();
     let id = shop.create_100_eur_invoice(LIVE, Some("BTC"));
     let read = || shop.get(&format!("/v1/invoices/{id}"), Some(LIVE)).json();
     let asked = read();
     shop.advance("21m");
     let lost = shop.pay(json!({ "address": ELSEWHERE, "asset": "LTC", "amount": "1.25" }));
     let path = format!("/dashboard/api/unmatched-payments/{lost}/assign");
-    let given = shop.send_in_session(&cookie, "POST", &path, &json!({ "invoice": id }));
+    let given = shop.session_request(&cookie, "POST", &path, &json!({ "invoice": id }));
     let given = given.expect(200).json()["payment"].clone();
     shop.assert_audit_clean();
     let now = read();

@@ -15,7 +15,7 @@ pub struct OperatorSession {
 impl OperatorSession {
     pub fn open() -> OperatorSession {
         let shop = Shop::open();
-        let cookie = shop.sign_in("operator@sandbox.test");
+        let cookie = shop.sign_in_operator();
         OperatorSession { shop, cookie }
     }
 
@@ -28,7 +28,7 @@ impl OperatorSession {
 
     pub fn assign_unmatched(&self, id: &str, body: &Value) -> Response {
         let path = format!("/dashboard/api/unmatched-payments/{id}/assign");
-        self.shop.send_in_session(&self.cookie, "POST", &path, body)
+        self.shop.session_request(&self.cookie, "POST", &path, body)
     }
 
     /// Assigns an unmatched payment, and returns the id of the payment or deposit.
@@ -45,7 +45,7 @@ impl OperatorSession {
     #[track_caller]
     pub fn read_unmatched(&self, id: &str) -> Value {
         let path = "/dashboard/api/unmatched-payments?limit=200";
-        let page = self.shop.send_in_session(&self.cookie, "GET", path, &Value::Null);
+        let page = self.shop.session_request(&self.cookie, "GET", path, &Value::Null);
         let page = page.expect(200).json();
         let mut entries = page["data"].as_array().unwrap().iter();
         entries.find(|entry| entry["id"] == id).unwrap().clone()
@@ -54,12 +54,12 @@ impl OperatorSession {
     /// Marks an unmatched payment as returned or dismissed.
     pub fn resolve_unmatched(&self, id: &str, body: &Value) -> Response {
         let path = format!("/dashboard/api/unmatched-payments/{id}");
-        self.shop.send_in_session(&self.cookie, "POST", &path, body)
+        self.shop.session_request(&self.cookie, "POST", &path, body)
     }
 
     pub fn undo_outcome(&self, id: &str) -> Response {
         let path = format!("/dashboard/api/unmatched-payments/{id}/undo");
-        self.shop.send_in_session(&self.cookie, "POST", &path, &Value::Null)
+        self.shop.session_request(&self.cookie, "POST", &path, &Value::Null)
     }
 
     /// Returns the number of unmatched payments.

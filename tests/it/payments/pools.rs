@@ -5,6 +5,7 @@ use crate::payments::live_addresses::set_watched;
 use crate::process::serve::{ProductionFile, call, start_server};
 use crate::support::audit::assert_audit_clean;
 use crate::support::audit_log::record_direct_writes;
+use crate::support::sessions::sign_in;
 use crate::support::surfpool::address_without_key;
 use crate::support::{Response, Shop, agent, send};
 use rusqlite::Connection;
@@ -20,26 +21,13 @@ fn solana_addresses(from: u8, count: u8) -> Vec<String> {
 }
 
 impl Shop {
-    /// Sends JSON with this session cookie.
-    #[track_caller]
-    pub fn send_in_session(
-        &self,
-        cookie: &str,
-        method: &str,
-        path: &str,
-        body: &Value,
-    ) -> Response {
-        let body = if body.is_null() { String::new() } else { body.to_string() };
-        self.send(method, path, &[("cookie", cookie)], &body)
-    }
-
     /// Returns the session cookie of a merchant user of the first account.
     #[track_caller]
     pub fn merchant_cookie(&self) -> String {
         let sql = "insert into users (id, email, password_hash, role, account, created_at)
             select '01a1fd71-e3f0-740f-bd59-25d40e11c67b', 'ada@sandbox.test', password_hash, 'merchant', 1, 0
             from users where role = 'operator'";
-        Connection::open(self.file()).unwrap().execute(sql, []).unwrap();
+        self.execute_sql(sql);
         record_direct_writes(self.file());
         self.sign_in("ada@sandbox.test")
     }
@@ -67,15 +55,15 @@ fn expected_pool_list(free: u32, assigned: u32) -> Value {
 #[test]
 fn operator_imports_addresses_and_reads_the_pool() {
     let shop = Shop::open();
-    let cookie = shop.sign_in("operator@sandbox.test");
+    let cookie = shop.sign_in_operator();
     let list = || {
-        let list = shop.send_in_session(&cookie, "GET", "/dashboard/api/pools", &Value::Null);
+        let list = shop.session_request(&cookie, "GET", "/dashboard/api/pools", &Value::Null);
         list.expect(200).json()
     };
     assert_eq!(list(), expected_pool_list(0, 0));
     let import = |addresses: &[String]| {
         let body = json!({ "addresses": addresses });
-        shop.send_in_session(&cookie, "POST", IMPORT, &body)
+        shop.session_request(&cookie, "POST", IMPORT, &body)
     };
     let answer = |added: u32, duplicates: u32, free: u32| json!({ "object": "pool_import", "pool": "solana", "added": added, "duplicates": duplicates, "free": free });
     assert_eq!(import(&solana_addresses(1, 3)).expect(200).json(), answer(3, 0, 3));
@@ -101,8 +89,8 @@ fn operator_imports_addresses_and_reads_the_pool() {
 #[test]
 fn invalid_address_list_is_rejected() {
     let shop = Shop::open();
-    let cookie = shop.sign_in("operator@sandbox.test");
-    let post = |path: &str, body: &Value| shop.send_in_session(&cookie, "POST", path, body);
+    let cookie = shop.sign_in_operator();
+    let post = |path: &str, body: &Value| shop.session_request(&cookie, "POST", path, body);
     for (body, param) in [
         (json!({}), "addresses"),
         (json!({ "addresses": [] }), "addresses"),
@@ -120,8 +108,8 @@ fn invalid_address_list_is_rejected() {
         post(&path, &body).assert_error(404, "not_found", None);
     }
     let merchant = shop.merchant_cookie();
-    shop.send_in_session(&merchant, "POST", IMPORT, &body).assert_error(403, "forbidden", None);
-    shop.send_in_session(&merchant, "GET", "/dashboard/api/pools", &Value::Null).assert_error(
+    shop.session_request(&merchant, "POST", IMPORT, &body).assert_error(403, "forbidden", None);
+    shop.session_request(&merchant, "GET", "/dashboard/api/pools", &Value::Null).assert_error(
         403,
         "forbidden",
         None,
@@ -142,10 +130,7 @@ impl ServedShop {
     fn new() -> ServedShop {
         let shop = ProductionFile::new();
         let sandbox = Shop::open();
-        let hash: String = Connection::open(sandbox.file())
-            .unwrap()
-            .query_row("select password_hash from users", [], |row| row.get(0))
-            .unwrap();
+        let hash = sandbox.query_text("select password_hash from users");
         let file = Connection::open(shop.file()).unwrap();
         let sql = "insert into users (id, email, password_hash, role, created_at) values
             ('01a1fd71-e3f0-740f-bd59-25d40e11c67b', 'operator@shop.test', ?1, 'operator', 0)";
@@ -155,10 +140,7 @@ impl ServedShop {
         drop(file);
         set_watched(&shop, "solana");
         let (server, url) = start_server(&shop.file(), &[]);
-        let body = json!({ "email": "operator@shop.test", "password": "sandbox" }).to_string();
-        let begun = send(&agent(), "POST", &format!("{url}/dashboard/api/session"), &[], &body);
-        let set = begun.expect(201).headers["set-cookie"].clone();
-        let cookie = set.split(';').next().unwrap().to_owned();
+        let cookie = sign_in(&url, "operator@shop.test", "sandbox").expect(201).session_cookie();
         ServedShop { shop, url, cookie, _server: server }
     }
 

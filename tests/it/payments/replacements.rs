@@ -26,8 +26,7 @@ fn post_replacement(shop: &Shop, payment: &str, more: Value) -> Response {
 
 #[track_caller]
 fn post_and_get_id(shop: &Shop, payment: &str, more: Value) -> String {
-    let seen = post_replacement(shop, payment, more).expect(200).json();
-    seen["id"].as_str().unwrap().to_owned()
+    post_replacement(shop, payment, more).expect(200).id()
 }
 
 #[test]
@@ -174,9 +173,9 @@ fn coinbase_output_stays_unmatched() {
         shop.post(PATH, None, body).assert_error(400, "invalid_request", Some(param));
     }
     // An operator may assign the coinbase output.
-    let cookie = shop.sign_in("operator@sandbox.test");
+    let cookie = shop.sign_in_operator();
     let path = format!("/dashboard/api/unmatched-payments/{}/assign", first.as_str().unwrap());
-    shop.send_in_session(&cookie, "POST", &path, &json!({ "invoice": invoice["id"] })).expect(200);
+    shop.session_request(&cookie, "POST", &path, &json!({ "invoice": invoice["id"] })).expect(200);
     assert_eq!(shop.get_invoice(invoice["id"].as_str().unwrap())["status"], "confirmed");
     shop.assert_audit_clean();
 }

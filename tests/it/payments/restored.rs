@@ -14,7 +14,6 @@ use crate::support::installation::{
     ETHEREUM, Installation, RunningServer, approval_body, signer_settings,
 };
 use crate::support::surfpool::address_without_key;
-use crate::support::{agent, send};
 use coffer::domain::asset::Chain;
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -103,9 +102,8 @@ impl RestoredShop {
         self.served.open_file().execute_batch(minute).unwrap();
         for _ in 0..=self.dice.roll(5) {
             self.customers += 1;
-            let url = format!("{}/v1/customers/c{}/addresses", running.url, self.customers);
-            let key = [("X-API-Key", self.served.key.as_str())];
-            let made = send(&agent(), "POST", &url, &key, "").expect(201).json();
+            let path = format!("/v1/customers/c{}/addresses", self.customers);
+            let made = running.api_request("POST", &path, &Value::Null).expect(201).json();
             let made = made["addresses"].as_array().unwrap();
             assert_eq!(made.len(), 3, "{made:?}");
             for address in made {

@@ -199,7 +199,7 @@ fn returned_and_dismissed_payments_can_be_undone() {
     }
     let path = format!("/dashboard/api/unmatched-payments/{lost}/undo");
     let merchant = shop.merchant_cookie();
-    shop.send_in_session(&merchant, "POST", &path, &Value::Null).assert_error(
+    shop.session_request(&merchant, "POST", &path, &Value::Null).assert_error(
         403,
         "forbidden",
         None,

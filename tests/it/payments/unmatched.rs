@@ -39,7 +39,7 @@ fn transaction_may_pay_an_invoice_a_customer_and_an_unknown_address() {
 #[track_caller]
 fn list_unmatched(shop: &Shop, cookie: &str, query: &str) -> Value {
     let path = format!("/dashboard/api/unmatched-payments{query}");
-    let page = shop.send_in_session(cookie, "GET", &path, &Value::Null);
+    let page = shop.session_request(cookie, "GET", &path, &Value::Null);
     page.expect(200).json()
 }
 
@@ -62,7 +62,7 @@ fn incomplete_payment_is_rejected() {
     ] {
         shop.post(PATH, None, body).assert_error(400, "invalid_request", Some("address"));
     }
-    let cookie = shop.sign_in("operator@sandbox.test");
+    let cookie = shop.sign_in_operator();
     assert_eq!(list_unmatched(&shop, &cookie, "")["data"], json!([]));
 }
 
@@ -92,7 +92,7 @@ fn unmatched_payment_is_stored_and_books_nothing() {
         "invalid_transition",
         Some("state"),
     );
-    let cookie = shop.sign_in("operator@sandbox.test");
+    let cookie = shop.sign_in_operator();
     let page = list_unmatched(&shop, &cookie, "");
     let ids: Vec<_> = page["data"].as_array().unwrap().iter().map(|entry| &entry["id"]).collect();
     assert_eq!(ids, [&main["id"], &lost["id"], &strange["id"]]);
@@ -119,7 +119,7 @@ fn unmatched_payment_is_stored_and_books_nothing() {
 #[test]
 fn operator_resolves_an_unmatched_payment() {
     let shop = open_shop();
-    let cookie = shop.sign_in("operator@sandbox.test");
+    let cookie = shop.sign_in_operator();
     let mut ids: Vec<String> = Vec::new();
     for number in 1..=3 {
         ids.insert(0, shop.pay(json!({ "address": FOREIGN, "asset": "BTC", "amount": number })));
@@ -134,7 +134,7 @@ fn operator_resolves_an_unmatched_payment() {
     let next = format!("?limit=2&before={}", ids[1]);
     assert_eq!(listed(&next), (ids[2..].to_vec(), Value::Null, false));
     let path = |id: &str| format!("/dashboard/api/unmatched-payments/{id}");
-    let resolve = |id: &str, body: Value| shop.send_in_session(&cookie, "POST", &path(id), &body);
+    let resolve = |id: &str, body: Value| shop.session_request(&cookie, "POST", &path(id), &body);
     let at = shop.now();
     let done = resolve(&ids[1], json!({ "note": "sent back" })).expect(200).json();
     assert_eq!((&done["note"], &done["resolvedAt"]), (&json!("sent back"), &json!(at)));
@@ -157,10 +157,10 @@ fn operator_resolves_an_unmatched_payment() {
 #[test]
 fn resolution_requires_an_operator_and_a_valid_note() {
     let shop = open_shop();
-    let cookie = shop.sign_in("operator@sandbox.test");
+    let cookie = shop.sign_in_operator();
     let id = shop.pay(json!({ "address": FOREIGN, "asset": "BTC", "amount": "1" }));
     let path = |id: &str| format!("/dashboard/api/unmatched-payments/{id}");
-    let resolve = |id: &str, body: Value| shop.send_in_session(&cookie, "POST", &path(id), &body);
+    let resolve = |id: &str, body: Value| shop.session_request(&cookie, "POST", &path(id), &body);
     for (body, param) in [
         (json!({}), "note"),
         (json!({ "note": "" }), "note"),
@@ -176,12 +176,12 @@ fn resolution_requires_an_operator_and_a_valid_note() {
     let merchant = shop.merchant_cookie();
     for (method, path) in [("GET", "/dashboard/api/unmatched-payments"), ("POST", &path(&id))] {
         let body = if method == "GET" { Value::Null } else { json!({ "note": "x" }) };
-        shop.send_in_session(&merchant, method, path, &body).assert_error(403, "forbidden", None);
+        shop.session_request(&merchant, method, path, &body).assert_error(403, "forbidden", None);
     }
     for query in ["?before=x", "?limit=201", "?status=closed"] {
         let path = format!("/dashboard/api/unmatched-payments{query}");
         let param = query[1..].split('=').next();
-        shop.send_in_session(&cookie, "GET", &path, &Value::Null).assert_error(
+        shop.session_request(&cookie, "GET", &path, &Value::Null).assert_error(
             400,
             "invalid_request",
             param,

@@ -85,10 +85,10 @@ fn operator_sets_up_an_account_while_server_runs() {
     create(&shop.test).assert_error(403, "account_not_approved", None);
     let approved = run_coffer_json(&file, &["account", "approve", &shop.account]);
     assert_eq!((&approved["status"], &approved["name"]), (&json!("active"), &json!("My Shop")));
-    let id = create(&shop.test).expect(201).json()["id"].as_str().unwrap().to_owned();
+    let id = create(&shop.test).expect(201).id();
     let paid = call(&url, &shop.test, "POST", &format!("/v1/invoices/{id}/simulate"), json!({}));
     assert_eq!(paid.expect(200).json()["status"], "confirmed");
-    let live = create(&shop.live).expect(201).json()["id"].as_str().unwrap().to_owned();
+    let live = create(&shop.live).expect(201).id();
     let select = call(
         &url,
         &shop.live,

@@ -1,5 +1,6 @@
 //! Orders of servers: valid orders, decisions, and a provisioner that never runs twice.
 
+use crate::support::body_text;
 use crate::support::installation::{Installation, program_start_count};
 use crate::support::{Response, Shop, polling};
 use serde_json::{Value, json};
@@ -10,7 +11,7 @@ impl Shop {
     /// Sends a request to the reseller interface with the sandbox's token.
     #[track_caller]
     fn reseller_request(&self, method: &str, path: &str, body: &Value) -> Response {
-        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let body = body_text(body);
         self.send(method, path, &[("Authorization", "Bearer rt_sandbox")], &body)
     }
 }

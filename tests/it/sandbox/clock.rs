@@ -2,7 +2,7 @@
 //! other sites.
 
 use crate::support::scratch::Scratch;
-use crate::support::second_factor::{FACTOR, SESSION, code_at_step, cookie_from};
+use crate::support::second_factor::{FACTOR, SESSION, code_at_step};
 use crate::support::{Response, Shop, TEST};
 use coffer::Config;
 use serde_json::{Value, json};
@@ -190,7 +190,7 @@ fn reset_removes_the_second_factor() {
     let shop = Shop::open();
     let sign_in = || {
         let known = json!({ "email": "operator@sandbox.test", "password": "sandbox" });
-        cookie_from(&shop.post(SESSION, None, known).expect(201))
+        shop.post(SESSION, None, known).expect(201).session_cookie()
     };
     let own = sign_in();
     let act = |path: &str, body: Value| {

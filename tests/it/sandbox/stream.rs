@@ -101,19 +101,11 @@ fn stream_omits_secrets() {
 fn stream_omits_new_credentials_and_private_keys() {
     let shop = Shop::open();
     let mut stream = open_stream(&shop, "");
-    let signed_in = shop.post(
-        "/dashboard/api/session",
-        None,
-        json!({ "email": "operator@sandbox.test", "password": "sandbox" }),
-    );
-    let cookie = signed_in.expect(201).headers["set-cookie"].clone();
-    let cookie = cookie.split(';').next().unwrap();
+    let cookie = shop.sign_in_operator();
     let act = |path: &str, body: &Value| {
-        let headers = [("cookie", cookie)];
-        let answer = shop.send("POST", path, &headers, &body.to_string());
-        answer.expect(201).json()
+        shop.session_request(&cookie, "POST", path, body).expect(201).json()
     };
-    let headers = [("cookie", cookie)];
+    let headers = [("cookie", cookie.as_str())];
     let accounts = shop.send("GET", "/dashboard/api/accounts", &headers, "");
     let account = accounts.json()["data"][0]["id"].clone();
     let account = format!("/dashboard/api/accounts/{}", account.as_str().unwrap());

@@ -2,7 +2,8 @@
 
 use super::database::open_database;
 use super::scratch::Scratch;
-use super::{Response, agent, polling, send};
+use super::sessions::sign_in;
+use super::{Response, agent, body_text, polling, send};
 use crate::support::audit_log::record_direct_writes;
 use crate::support::command::{coffer_output_with_input, run_coffer, run_coffer_json};
 use crate::support::process::Process;
@@ -42,6 +43,8 @@ pub struct Installation {
 pub struct RunningServer {
     pub process: Process,
     pub url: String,
+    /// Live secret key of the account.
+    key: String,
     cookie: String,
 }
 
@@ -124,7 +127,7 @@ impl Installation {
     pub fn restart(&self, before: &RunningServer, settings: &[&str]) -> RunningServer {
         let (process, url) = self.start_process("off", Stdio::inherit(), settings);
         let cookie = before.cookie.clone();
-        RunningServer { process, url, cookie }
+        RunningServer { process, url, key: self.key.clone(), cookie }
     }
 
     #[track_caller]
@@ -142,11 +145,8 @@ impl Installation {
     #[track_caller]
     fn start_server(&self, log: &str, errors: Stdio, settings: &[&str]) -> RunningServer {
         let (process, url) = self.start_process(log, errors, settings);
-        let body = json!({ "email": EMAIL, "password": PASSWORD }).to_string();
-        let path = format!("{url}/dashboard/api/session");
-        let begun = send(&agent(), "POST", &path, &[], &body).expect(201);
-        let cookie = begun.headers["set-cookie"].split(';').next().unwrap();
-        RunningServer { process, url, cookie: cookie.to_owned() }
+        let cookie = sign_in(&url, EMAIL, PASSWORD).expect(201).session_cookie();
+        RunningServer { process, url, key: self.key.clone(), cookie }
     }
 
     /// Creates an approved payout of 20 EUR (0.199 SOL) and returns its id. An adjustment by the operator funds the
@@ -182,11 +182,8 @@ impl Installation {
         file.execute(address, [chain, to]).unwrap();
         file.execute("update accounts set payout_asset = ?1", [asset]).unwrap();
         record_direct_writes(&self.file);
-        let url = format!("{}/v1/payouts", running.url);
-        let key = [("X-API-Key", self.key.as_str())];
-        let body = json!({ "amount": "20.00" }).to_string();
-        let payout = send(&agent(), "POST", &url, &key, &body).expect(201).json();
-        payout["id"].as_str().unwrap().to_owned()
+        let body = json!({ "amount": "20.00" });
+        running.api_request("POST", "/v1/payouts", &body).expect(201).id()
     }
 
     /// Waits until the server has read its fixed rates.
@@ -234,21 +231,29 @@ impl RunningServer {
         &self.cookie
     }
 
+    /// Sends a request to the merchant API with the live key.
+    #[track_caller]
+    pub fn api_request(&self, method: &str, path: &str, body: &Value) -> Response {
+        self.send(method, path, ("X-API-Key", &self.key), body)
+    }
+
     /// Sends a request to the operator interface.
     #[track_caller]
     pub fn operator_request(&self, method: &str, path: &str, body: &Value) -> Response {
-        let body = if body.is_null() { String::new() } else { body.to_string() };
-        let headers = [("cookie", self.cookie.as_str())];
-        send(&agent(), method, &format!("{}{path}", self.url), &headers, &body)
+        self.send(method, path, ("cookie", &self.cookie), body)
     }
 
     /// Sends a request to the reseller interface.
     #[track_caller]
     pub fn reseller_request(&self, method: &str, path: &str, body: &Value) -> Response {
-        let body = if body.is_null() { String::new() } else { body.to_string() };
-        let token = format!("Bearer {TOKEN}");
-        let headers = [("Authorization", token.as_str())];
-        send(&agent(), method, &format!("{}{path}", self.url), &headers, &body)
+        self.send(method, path, ("Authorization", &format!("Bearer {TOKEN}")), body)
+    }
+}
+
+impl RunningServer {
+    #[track_caller]
+    fn send(&self, method: &str, path: &str, header: (&str, &str), body: &Value) -> Response {
+        send(&agent(), method, &format!("{}{path}", self.url), &[header], &body_text(body))
     }
 }
 

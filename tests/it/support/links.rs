@@ -17,7 +17,7 @@ impl LinkClient<'_> {
         let merchant = shop.get("/v1/merchant", Some(TEST)).expect(200).json();
         LinkClient {
             shop,
-            cookie: shop.sign_in("operator@sandbox.test"),
+            cookie: shop.sign_in_operator(),
             account: merchant["id"].as_str().unwrap().to_owned(),
         }
     }

@@ -2,6 +2,7 @@
 
 use super::database::query_value;
 use super::{LIVE, Response, Shop};
+use crate::support::body_text;
 use rusqlite::Connection;
 use serde_json::Value;
 
@@ -42,7 +43,7 @@ impl OperatorInterface {
         let merchant = shop.get("/v1/merchant", Some(LIVE)).expect(200).json();
         OperatorInterface {
             account: merchant["id"].as_str().unwrap().to_owned(),
-            operator: shop.sign_in("operator@sandbox.test"),
+            operator: shop.sign_in_operator(),
             merchant: shop.sign_in("merchant@sandbox.test"),
             stranger: shop.sign_in("stranger@sandbox.test"),
             shop,
@@ -52,7 +53,7 @@ impl OperatorInterface {
     /// Signs all users in again, because a session lasts only twelve hours.
     #[track_caller]
     pub fn sign_in_again(&mut self) {
-        self.operator = self.shop.sign_in("operator@sandbox.test");
+        self.operator = self.shop.sign_in_operator();
         self.merchant = self.shop.sign_in("merchant@sandbox.test");
         self.stranger = self.shop.sign_in("stranger@sandbox.test");
     }
@@ -66,7 +67,7 @@ impl OperatorInterface {
     /// Sends a request with a session cookie.
     #[track_caller]
     pub fn send(&self, cookie: &str, method: &str, path: &str, body: &Value) -> Response {
-        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let body = body_text(body);
         self.shop.send(method, path, &[("cookie", cookie)], &body)
     }
 

@@ -1,5 +1,6 @@
 //! Sandboxes of the real binary on a named file.
 
+use crate::support::body_text;
 use crate::support::process::{Process, start_sandbox};
 use crate::support::scratch::path_text;
 use crate::support::{Response, TEST, agent, send};
@@ -32,7 +33,7 @@ pub fn create_sandbox_file(file: &Path) {
 
 #[track_caller]
 pub fn call(url: &str, method: &str, path: &str, key: &str, body: &Value) -> Response {
-    let body = if body.is_null() { String::new() } else { body.to_string() };
+    let body = body_text(body);
     let path = format!("{url}{path}");
     send(&agent(), method, &path, &[("X-API-Key", key)], &body)
 }

@@ -5,6 +5,7 @@
 use super::database::open_database;
 use super::scratch::Scratch;
 use super::{Response, agent, send};
+use crate::support::body_text;
 use bitcoin::hashes::hmac::{Hmac, HmacEngine};
 use bitcoin::hashes::{Hash, HashEngine, sha1};
 use coffer::clock::{ManualTime, TimeSource};
@@ -18,7 +19,7 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-pub const SESSION: &str = "/dashboard/api/session";
+pub use super::sessions::SESSION;
 pub const FACTOR: &str = "/dashboard/api/session/second-factor";
 pub const CONFIRM: &str = "/dashboard/api/session/confirm";
 pub const ANNA: &str = "anna@shop.test";
@@ -132,7 +133,7 @@ impl OperatorServer {
     ) -> Response {
         let url = format!("{}{path}", self.server.as_ref().unwrap().url());
         let headers = [("cookie", cookie), ("x-forwarded-for", from)];
-        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let body = body_text(body);
         send(&agent(), method, &url, &headers, &body)
     }
 
@@ -156,7 +157,7 @@ impl OperatorServer {
     /// Signs in with only the password and returns the session cookie.
     #[track_caller]
     pub fn session_cookie(&self, email: &str) -> String {
-        cookie_from(&self.sign_in(email, &NULL).expect(201))
+        self.sign_in(email, &NULL).expect(201).session_cookie()
     }
 
     /// Turns on the second factor of the operator Anna.
@@ -187,11 +188,6 @@ impl OperatorServer {
     pub fn file(&self) -> PathBuf {
         self.scratch.path("shop.db")
     }
-}
-
-pub fn cookie_from(begun: &Response) -> String {
-    let set = &begun.headers["set-cookie"];
-    set.split(';').next().unwrap().to_owned()
 }
 
 /// Computes the code of a time step by RFC 4226 and RFC 6238.

@@ -10,7 +10,7 @@ impl Shop {
         self.update_account(json!({ "feeBps": 0 }));
         let body = json!({ "amount": amount, "currency": currency, "asset": "LTC" });
         let invoice = self.post("/v1/invoices", Some(key), body).expect(201);
-        let id = invoice.json()["id"].as_str().unwrap().to_owned();
+        let id = invoice.id();
         let payment = self.pay(json!({ "invoice": id }));
         self.set_payment_state(&payment, "confirmed");
         id
@@ -25,8 +25,7 @@ impl Shop {
     /// Creates a payout and returns its id.
     #[track_caller]
     pub fn create_payout(&self, amount: &str) -> String {
-        let payout = self.request_payout(amount).expect(201).json();
-        payout["id"].as_str().unwrap().to_owned()
+        self.request_payout(amount).expect(201).id()
     }
 
     /// Requests a refund of an invoice, and returns the response.
@@ -39,8 +38,7 @@ impl Shop {
     /// Creates a refund and returns its id.
     #[track_caller]
     pub fn create_refund(&self, invoice: &str, amount: Option<&str>) -> String {
-        let refund = self.request_refund(invoice, amount).expect(201).json();
-        refund["id"].as_str().unwrap().to_owned()
+        self.request_refund(invoice, amount).expect(201).id()
     }
 
     /// Applies actions to a transfer, in order. `kind` is `payouts` or `refunds`. Returns the final state of the
@@ -80,14 +78,5 @@ impl Shop {
         };
         let of_object = entries.filter(|entry| entry["refId"] == id);
         of_object.map(text).collect::<Vec<_>>().join(", ")
-    }
-
-    /// Signs in and returns the session cookie.
-    #[track_caller]
-    pub fn sign_in(&self, email: &str) -> String {
-        let body = json!({ "email": email, "password": "sandbox" });
-        let begun = self.post("/dashboard/api/session", None, body).expect(201);
-        let set = &begun.headers["set-cookie"];
-        set.split(';').next().unwrap().to_owned()
     }
 }

@@ -4,6 +4,7 @@ use crate::chain::till::TestnetShop;
 use crate::support::anvil::Node;
 use crate::support::installation::{Installation, NO_RATES, RunningServer, SOLANA};
 use crate::support::polling;
+use crate::support::with_fields;
 use serde_json::{Value, json};
 
 /// Asset, chain and address of a payee. The address is that of Bitcoin's genesis block, which belongs to no shop in
@@ -78,10 +79,7 @@ impl ApprovalShop {
 }
 
 fn approve_body(fields: &Value) -> Value {
-    let mut body = json!({ "action": "approve" });
-    let fields = fields.as_object().unwrap().clone();
-    body.as_object_mut().unwrap().extend(fields);
-    body
+    with_fields(json!({ "action": "approve" }), fields)
 }
 
 #[test]

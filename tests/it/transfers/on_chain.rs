@@ -26,7 +26,7 @@ fn simulate_transaction(shop: &Shop, kind: &str, id: &str, state: &str) -> Value
 /// Returns a transfer as the operator interface shows it.
 #[track_caller]
 fn read_transfer(shop: &Shop, kind: &str, id: &str) -> Value {
-    let cookie = shop.sign_in("operator@sandbox.test");
+    let cookie = shop.sign_in_operator();
     let path = format!("/dashboard/api/{kind}");
     let list = shop.send("GET", &path, &[("cookie", &cookie)], "");
     let list = list.expect(200).json();
@@ -46,7 +46,7 @@ fn transfer_state(shop: &Shop, kind: &str, id: &str) -> [String; 3] {
 /// Applies an operator's action to a transfer.
 #[track_caller]
 fn apply_action(shop: &Shop, kind: &str, id: &str, body: &Value) -> crate::support::Response {
-    let cookie = shop.sign_in("operator@sandbox.test");
+    let cookie = shop.sign_in_operator();
     let path = format!("/dashboard/api/{kind}/{id}");
     shop.send("POST", &path, &[("cookie", &cookie)], &body.to_string())
 }
@@ -82,7 +82,7 @@ fn transaction_of_wrong_amount_or_destination_is_reviewed() {
             let [status, found, problem] = transfer_state(&shop, kind, &id);
             assert_eq!([&*status, &*found], ["processing", "needs_review"]);
             assert!(problem.contains(wrong), "{problem}");
-            let home = shop.sign_in("operator@sandbox.test");
+            let home = shop.sign_in_operator();
             let home = shop.send("GET", "/dashboard/api/summary", &[("cookie", &home)], "");
             assert_eq!(home.expect(200).json()["transfersToReview"], 1);
             // The correct transaction settles the transfer.
@@ -258,7 +258,7 @@ fn output_is_released_when_another_transaction_pays_its_transfer() {
 fn review_lists_contain_only_open_reviews() {
     let shop = Shop::open();
     let invoice = shop.fund_balance(LIVE, "1000.00", "EUR");
-    let cookie = shop.sign_in("operator@sandbox.test");
+    let cookie = shop.sign_in_operator();
     let get = |path: &str| {
         let answer = shop.send("GET", path, &[("cookie", &cookie)], "");
         answer.expect(200).json()

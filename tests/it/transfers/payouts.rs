@@ -220,7 +220,7 @@ fn retry_reuses_idempotency_response() {
     assert_eq!(first.text, again.text);
     ask("a", json!({ "amount": "50" })).assert_error(409, "idempotency_conflict", Some("amount"));
     ask("b", json!({ "amount": "50.00" })).assert_error(409, "payout_open", None);
-    let id = first.json()["id"].as_str().unwrap().to_owned();
+    let id = first.id();
     shop.apply_actions("payouts", &id, &["approve", "process", "pay"]);
     // The retry returns the original response, not the present state of the payout.
     assert_eq!(ask("a", json!({ "amount": "50.00" })).expect(201).text, first.text);

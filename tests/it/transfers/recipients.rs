@@ -4,7 +4,7 @@
 use crate::support::command::coffer_output_with_input;
 use crate::support::installation::{Installation, approval_body};
 use crate::support::surfpool::address_without_key;
-use crate::support::{LIVE, Response, Shop, agent, send};
+use crate::support::{LIVE, Response, Shop};
 use coffer::domain::asset::{ASSETS, Asset};
 use coffer::domain::chain::Chain;
 use coffer::domain::token::CONTRACTS;
@@ -241,10 +241,7 @@ fn payout_to_a_stored_unusable_address_is_refused() {
     running.operator_request("POST", &path, &json!({ "action": "reject" })).expect(200);
     // The next request reads the payout address itself.
     file.execute("update payout_addresses set address = ?1", [UNUSABLE_EVM[0]]).unwrap();
-    let url = format!("{}/v1/payouts", running.url);
-    let key = [("X-API-Key", served.key.as_str())];
-    let body = r#"{"amount": "20.00"}"#;
-    let next = send(&agent(), "POST", &url, &key, body);
+    let next = running.api_request("POST", "/v1/payouts", &json!({ "amount": "20.00" }));
     next.assert_error(400, "no_address", None);
     assert!(next.text.contains("the payout address is a burn address"), "{}", next.text);
 }
@@ -271,7 +268,7 @@ fn pool_import_refuses_mints_and_programs() {
 fn account_and_operator(shop: &Shop) -> (String, String) {
     let merchant = shop.get("/v1/merchant", Some(LIVE)).expect(200).json();
     let id = merchant["id"].as_str().unwrap().to_owned();
-    (id, shop.sign_in("operator@sandbox.test"))
+    (id, shop.sign_in_operator())
 }
 
 /// Stores the destination of a refund directly.

@@ -7,6 +7,7 @@ use crate::support::command::coffer_output;
 use crate::support::installation::{
     ETHEREUM, Installation, RunningServer, SOLANA, approval_body, signer_settings,
 };
+use crate::support::with_fields;
 use serde_json::{Value, json};
 use std::process::Command;
 
@@ -86,9 +87,7 @@ impl SignerShop {
     fn approve(&self, path: &str, fields: Value) -> crate::support::Response {
         let mut body = approval_body();
         body["networkFee"] = json!("0");
-        let fields = fields.as_object().unwrap().clone();
-        body.as_object_mut().unwrap().extend(fields);
-        self.running.operator_request("POST", path, &body)
+        self.running.operator_request("POST", path, &with_fields(body, &fields))
     }
 
     /// Requests and approves a refund of this amount, and returns its path and sender.

@@ -63,7 +63,7 @@ fn approve_for_signer(shop: &Shop, id: &str) {
 /// Returns the state of the signer command, as the operator interface shows it.
 #[track_caller]
 fn signer_command_state(shop: &Shop, id: &str) -> serde_json::Value {
-    let cookie = shop.sign_in("operator@sandbox.test");
+    let cookie = shop.sign_in_operator();
     let list = shop.send("GET", "/dashboard/api/payouts", &[("cookie", &cookie)], "");
     let list = list.expect(200).json();
     let payouts = list["data"].as_array().unwrap();

@@ -7,7 +7,6 @@ use crate::support::anvil::Node;
 use crate::support::audit_log::record_direct_writes;
 use crate::support::installation::{Installation, RunningServer, approval_body};
 use crate::support::surfpool::address_without_key;
-use crate::support::{agent, send};
 use coffer::domain::chain::Chain;
 use coffer::domain::wallet::{WalletHints, read};
 use serde_json::{Value, json};
@@ -106,9 +105,7 @@ fn approval_checks_the_destination_again() {
     let reject = json!({ "action": "reject" });
     running.operator_request("POST", &path, &reject).expect(200);
     // The payout address is now invalid, so no further payout can be requested.
-    let url = format!("{}/v1/payouts", running.url);
-    let key = [("X-API-Key", served.key.as_str())];
-    let next = send(&agent(), "POST", &url, &key, r#"{"amount": "20.00"}"#);
+    let next = running.api_request("POST", "/v1/payouts", &json!({ "amount": "20.00" }));
     next.assert_error(400, "no_address", None);
 }
 

@@ -3,6 +3,7 @@
 
 use crate::support::installation::Installation;
 use crate::support::receiver::{Receiver, Reply};
+use crate::support::with_fields;
 use crate::support::{Shop, agent, send};
 use coffer::{Config, Server};
 use serde_json::{Value, json};
@@ -39,9 +40,7 @@ fn start_with_pause(served: &Installation, webhook_pause_ms: u32) -> Server {
 fn create_invoices(served: &Installation, server: &Server, count: usize, more: &Value) {
     let (url, agent) = (format!("{}/v1/invoices", server.url()), agent());
     for _ in 0..count {
-        let mut body = json!({ "amount": "20.00", "currency": "EUR" });
-        let more = more.as_object().unwrap().clone();
-        body.as_object_mut().unwrap().extend(more);
+        let body = with_fields(json!({ "amount": "20.00", "currency": "EUR" }), more);
         let key = [("X-API-Key", served.key.as_str())];
         send(&agent, "POST", &url, &key, &body.to_string()).expect(201);
     }

@@ -96,7 +96,7 @@ fn server_is_created_started_and_removed() {
     let running = served.start(&["--provisioner", &program.to_string()]);
     let body = json!({ "type": "kvm", "hostname": "web-1.example.com", "cpu": 1, "ramMb": 256, "diskGb": 3 });
     let placed = running.reseller_request("POST", "/reseller/servers", &body);
-    let id = placed.expect(201).json()["id"].as_str().unwrap().to_owned();
+    let id = placed.expect(201).id();
     let status = "select status from servers";
     assert_eq!(served.wait_for_query_result(status, &["active", "failed"]), "active");
     let path = format!("/reseller/servers/{id}");

@@ -5,7 +5,7 @@ use super::deploy_example_path;
 use crate::support::anvil::{ADDRESS, KEY, Node};
 use crate::support::installation::Installation;
 use crate::support::scratch::Scratch;
-use crate::support::{agent, send, tools};
+use crate::support::tools;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
@@ -104,9 +104,8 @@ fn send_payout(
         chain.mine(40);
         state = served.wait_for_query_result(TRANSFER_STATE_QUERY, &["paid "]);
     }
-    let url = format!("{}/v1/payouts/{id}", running.url);
-    let key = [("X-API-Key", served.key.as_str())];
-    let seen = send(&agent(), "GET", &url, &key, "").expect(200).json();
+    let seen = running.api_request("GET", &format!("/v1/payouts/{id}"), &Value::Null);
+    let seen = seen.expect(200).json();
     (state, seen)
 }
 

@@ -105,7 +105,7 @@ impl AuditedShop {
             other("test"),
             other("live"),
         ];
-        let cookie = Mutex::new(shop.sign_in("operator@sandbox.test"));
+        let cookie = Mutex::new(shop.sign_in_operator());
         AuditedShop {
             shop,
             sides,
@@ -193,7 +193,7 @@ impl<'a> Caller<'a> {
         }
         let mut present = self.scene.cookie.lock().unwrap();
         if *present == cookie {
-            *present = self.scene.shop.sign_in("operator@sandbox.test");
+            *present = self.scene.shop.sign_in_operator();
         }
         let cookie = present.clone();
         drop(present);
