@@ -48,6 +48,13 @@ pub struct LitecoinTransfer {
     pub units: u64,
 }
 
+impl LitecoinTransfer {
+    /// Returns the path of the transfer's actions.
+    pub fn path(&self) -> String {
+        format!("/dashboard/api/{}/{}", self.kind, self.id)
+    }
+}
+
 /// A shop with a customer who has paid an invoice, the node of its chain, and a payer.
 pub struct LitecoinMerchant<'n> {
     pub node: &'n Litecoind,
@@ -165,16 +172,12 @@ impl<'n> LitecoinMerchant<'n> {
         euros: Option<&str>,
     ) -> LitecoinTransfer {
         let to = to.map_or_else(|| self.foreign_address(), str::to_owned);
-        let served = &self.till.served;
         let (id, euros) = if kind == "payouts" {
             let payee = ["LTC", "litecoin", &to];
-            (served.request_payout_to(&self.running, payee), "20.00")
+            (self.till.served.request_payout_to(&self.running, payee), "20.00")
         } else {
-            let path = format!("/dashboard/api/accounts/{}/refunds", served.account);
             let euros = euros.unwrap_or("1.00");
-            let body = json!({ "invoice": self.invoice, "amount": euros, "toAddress": to });
-            let refund = self.running.operator_request("POST", &path, &body).expect(201);
-            (refund.json()["id"].as_str().unwrap().to_owned(), euros)
+            (self.till.request_refund(&self.running, &self.invoice, euros, &to), euros)
         };
         let cents: u64 = euros.replace('.', "").parse().unwrap();
         // One coin is 100 000 000 units and is worth 100 EUR, so one cent is 10 000 units. The network fee is 100 000
@@ -251,8 +254,7 @@ impl<'n> LitecoinMerchant<'n> {
 
     #[track_caller]
     pub fn apply_action(&self, of: &LitecoinTransfer, body: &Value) -> Response {
-        let path = format!("/dashboard/api/{}/{}", of.kind, of.id);
-        self.running.operator_request("POST", &path, body)
+        self.running.operator_request("POST", &of.path(), body)
     }
 
     #[track_caller]

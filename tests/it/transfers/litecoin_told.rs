@@ -1,10 +1,10 @@
 //! Assertions about state, events and balances of transfers on Litecoin.
 
 use super::litecoin_shop::{LitecoinMerchant, LitecoinTransfer};
+use super::on_testnet::available_eur_balance;
 use super::signer::signer_start_count;
 use crate::support::payer::format_units;
-use crate::support::{agent, polling, send};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 impl LitecoinMerchant<'_> {
     /// Counts the starts of the signer for a transfer.
@@ -15,9 +15,7 @@ impl LitecoinMerchant<'_> {
     /// Returns the transfer as the operator interface shows it.
     #[track_caller]
     pub fn read_transfer(&self, of: &LitecoinTransfer) -> Value {
-        let account = &self.till.served.account;
-        let path = format!("/dashboard/api/accounts/{account}/{}/{}", of.kind, of.id);
-        self.running.operator_request("GET", &path, &Value::Null).expect(200).json()
+        self.till.read_transfer(&self.running, &of.path())
     }
 
     #[track_caller]
@@ -28,26 +26,14 @@ impl LitecoinMerchant<'_> {
     /// Waits until the transfer has this status and chain state, and returns the transfer.
     #[track_caller]
     pub fn wait_for_state(&self, of: &LitecoinTransfer, expected: [&str; 2]) -> Value {
-        self.wait_for_problem(of, expected, "")
+        self.till.wait_for_transfer(&self.running, &of.path(), expected, "")
     }
 
     /// Waits until the transfer has a review with this problem, and returns the transfer.
     #[track_caller]
     pub fn wait_for_review(&self, of: &LitecoinTransfer, status: &str, problem: &str) -> Value {
-        self.wait_for_problem(of, [status, "needs_review"], problem)
-    }
-
-    #[track_caller]
-    fn wait_for_problem(&self, of: &LitecoinTransfer, expected: [&str; 2], problem: &str) -> Value {
-        let mut now = Value::Null;
-        let is_so = polling::wait_until(|| {
-            now = self.read_transfer(of);
-            let told = now["onChain"]["problem"].as_str().unwrap_or_default();
-            [&now["status"], &now["onChain"]["state"]] == [&json!(expected[0]), &json!(expected[1])]
-                && told.contains(problem)
-        });
-        assert!(is_so, "never {expected:?} {problem:?}: {now}");
-        now
+        let expected = [status, "needs_review"];
+        self.till.wait_for_transfer(&self.running, &of.path(), expected, problem)
     }
 
     /// Asserts that this transaction settled the transfer, that one event reports it, and that the signer ran at most
@@ -71,13 +57,7 @@ impl LitecoinMerchant<'_> {
     /// Returns the available balance of the merchant, in EUR cents.
     #[track_caller]
     pub fn available_cents(&self) -> i64 {
-        let url = format!("{}/v1/balances", self.running.url);
-        let key = [("X-API-Key", self.till.served.key.as_str())];
-        let balances = send(&agent(), "GET", &url, &key, "").expect(200).json();
-        let all = balances["data"].as_array().unwrap();
-        let euros = all.iter().find(|one| one["currency"] == "EUR").unwrap();
-        let text = euros["available"].as_str().unwrap();
-        text.replace('.', "").parse().unwrap()
+        available_eur_balance(&self.running).replace('.', "").parse().unwrap()
     }
 }
 

@@ -18,6 +18,7 @@ mod on_anvil;
 mod on_chain;
 mod on_litecoin;
 mod on_solana;
+mod on_testnet;
 mod on_tron;
 mod payouts;
 mod read_back;

@@ -14,11 +14,10 @@ mod untraced;
 use crate::chain::till::TestnetShop;
 use crate::operator::wallets::{EVM_XPUB, run_wallet_command};
 use crate::process::deploy::signer::CHAIN_ID;
+use crate::support::Response;
 use crate::support::anvil::{Node, transfer_calldata};
 use crate::support::installation::{RATES_OF_100, RunningServer, approval_body};
-use crate::support::{Response, agent, polling, send};
 use serde_json::{Value, json};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 const ETH: &str = "ETH";
 const USDC: &str = "USDC-ERC20";
@@ -131,11 +130,7 @@ impl EthMerchant {
     #[track_caller]
     fn restart_and_sync(&mut self) {
         self.running.take().unwrap().process.kill();
-        let file = self.till.served.open_file();
-        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-        let now = i64::try_from(wall.as_millis()).unwrap() + self.ahead_ms;
-        // The clock of a server starts no earlier than the latest time in its file.
-        file.execute("update file set last_tick_at = ?1", [now]).unwrap();
+        let now = self.till.set_latest_time(self.ahead_ms);
         self.running = Some(self.till.start());
         let read = format!(
             "select (stepped_at > {now} and height = {} and not exists (select 1 from rescans)) || '' \
@@ -232,12 +227,8 @@ impl EthMerchant {
 
     #[track_caller]
     fn request_refund(&self, asset: &str, to: &str) -> String {
-        let account = &self.till.served.account;
-        let path = format!("/dashboard/api/accounts/{account}/refunds");
-        let invoice = self.invoices.iter().find(|(coin, _)| *coin == asset);
-        let body = json!({ "invoice": invoice.unwrap().1, "amount": "1.00", "toAddress": to });
-        let refund = self.running().operator_request("POST", &path, &body);
-        refund.expect(201).json()["id"].as_str().unwrap().to_owned()
+        let invoice = &self.invoices.iter().find(|(coin, _)| *coin == asset).unwrap().1;
+        self.till.request_refund(self.running(), invoice, "1.00", to)
     }
 
     /// Returns a new transfer that is in processing and is sent by hand.
@@ -299,26 +290,14 @@ impl EthMerchant {
 
     #[track_caller]
     fn read_transfer(&self, of: &EthTransfer) -> Value {
-        let account = &self.till.served.account;
-        let accounts = format!("/api/accounts/{account}/");
-        let path = of.path.replace("/api/", &accounts);
-        let read = self.running().operator_request("GET", &path, &Value::Null);
-        read.expect(200).json()
+        self.till.read_transfer(self.running(), &of.path)
     }
 
     /// Waits until the transfer has this status and chain state and its problem contains `problem`. Returns the
     /// transfer.
     #[track_caller]
     fn wait_for_state(&self, of: &EthTransfer, status: &str, state: &str, problem: &str) -> Value {
-        let mut now = Value::Null;
-        let is_so = polling::wait_until(|| {
-            now = self.read_transfer(of);
-            let found = now["onChain"]["problem"].as_str().unwrap_or_default();
-            [&now["status"], &now["onChain"]["state"]] == [&json!(status), &json!(state)]
-                && found.contains(problem)
-        });
-        assert!(is_so, "never {status} {state} {problem:?}: {now:#}");
-        now
+        self.till.wait_for_transfer(self.running(), &of.path, [status, state], problem)
     }
 
     /// Waits until the status of a transfer is `processing` and its chain state is `waiting`.
@@ -380,15 +359,5 @@ impl EthMerchant {
             of,
             &json!({ "action": action, "review": open["id"], "reason": "looked at" }),
         )
-    }
-
-    #[track_caller]
-    fn available_eur_balance(&self) -> String {
-        let key = [("X-API-Key", self.till.served.key.as_str())];
-        let url = format!("{}/v1/balances", self.running().url);
-        let balances = send(&agent(), "GET", &url, &key, "").expect(200).json();
-        let all = balances["data"].as_array().unwrap();
-        let euros = all.iter().find(|one| one["currency"] == "EUR").unwrap();
-        euros["available"].as_str().unwrap().to_owned()
     }
 }

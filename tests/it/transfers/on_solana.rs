@@ -5,13 +5,12 @@
 mod lies;
 
 use crate::chain::till::TestnetShop;
+use crate::support::Response;
 use crate::support::installation::{RunningServer, approval_body};
 use crate::support::surfpool::{
     SLOTS_UNTIL_FINAL, SOL, Surfpool, USDC, USDT, address_without_key, payment_steps,
 };
-use crate::support::{Response, polling};
 use serde_json::{Value, json};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A shop that accepts SOL and a token, and the node of its chain.
 struct SolanaMerchant {
@@ -66,10 +65,7 @@ impl SolanaMerchant {
     #[track_caller]
     fn restart_and_sync(&mut self) {
         self.running.take().unwrap().process.kill();
-        let file = self.till.served.open_file();
-        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-        let now = i64::try_from(wall.as_millis()).unwrap();
-        file.execute("update file set last_tick_at = ?1", [now]).unwrap();
+        let now = self.till.set_latest_time(0);
         self.running = Some(self.till.start());
         let height = self.node.newest_slot();
         let read = format!(
@@ -109,13 +105,8 @@ impl SolanaMerchant {
             let id = self.till.served.request_payout_to(running, payee);
             (id, 199 * milli)
         } else {
-            let account = &self.till.served.account;
-            let path = format!("/dashboard/api/accounts/{account}/refunds");
-            let invoice = self.invoices.iter().find(|(coin, _)| *coin == asset);
-            let body = json!({ "invoice": invoice.unwrap().1, "amount": "1.00", "toAddress": to });
-            let refund = self.running().operator_request("POST", &path, &body);
-            let refund = refund.expect(201).json();
-            (refund["id"].as_str().unwrap().to_owned(), 9 * milli)
+            let invoice = &self.invoices.iter().find(|(coin, _)| *coin == asset).unwrap().1;
+            (self.till.request_refund(self.running(), invoice, "1.00", &to), 9 * milli)
         };
         let path = format!("/dashboard/api/{kind}/{id}");
         SolanaTransfer { path, to, asset, units }
@@ -146,9 +137,7 @@ impl SolanaMerchant {
 
     #[track_caller]
     fn read_transfer(&self, of: &SolanaTransfer) -> Value {
-        let account = &self.till.served.account;
-        let path = of.path.replace("/api/", &format!("/api/accounts/{account}/"));
-        self.running().operator_request("GET", &path, &Value::Null).expect(200).json()
+        self.till.read_transfer(self.running(), &of.path)
     }
 
     /// Waits until the transfer has this status and chain state and its problem contains `problem`. Returns the
@@ -161,15 +150,7 @@ impl SolanaMerchant {
         state: &str,
         problem: &str,
     ) -> Value {
-        let mut now = Value::Null;
-        let is_so = polling::wait_until(|| {
-            now = self.read_transfer(of);
-            let found = now["onChain"]["problem"].as_str().unwrap_or_default();
-            [&now["status"], &now["onChain"]["state"]] == [&json!(status), &json!(state)]
-                && found.contains(problem)
-        });
-        assert!(is_so, "never {status} {state} {problem:?}: {now:#}");
-        now
+        self.till.wait_for_transfer(self.running(), &of.path, [status, state], problem)
     }
 }
 

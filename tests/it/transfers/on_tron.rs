@@ -3,13 +3,12 @@
 //! Invariant: the server polls its chain once after each start, and each start follows a kill.
 
 use crate::chain::till::TestnetShop;
+use crate::support::Response;
 use crate::support::installation::{RunningServer, approval_body};
 use crate::support::tron::{
     Action, ContractStep, Node, PAYER, SENDER, TOKEN, decode_address, encode_address,
 };
-use crate::support::{Response, polling};
 use serde_json::{Value, json};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 const TRX: &str = "TRX";
 const USDT: &str = "USDT-TRC20";
@@ -69,10 +68,7 @@ impl TronMerchant {
     #[track_caller]
     fn restart_and_sync(&mut self) {
         self.running.take().unwrap().process.kill();
-        let file = self.till.served.open_file();
-        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-        let now = i64::try_from(wall.as_millis()).unwrap();
-        file.execute("update file set last_tick_at = ?1", [now]).unwrap();
+        let now = self.till.set_latest_time(0);
         self.running = Some(self.till.start());
         let height = self.node.height();
         let read = format!(
@@ -106,13 +102,8 @@ impl TronMerchant {
             let running = self.running();
             (self.till.served.request_payout_to(running, payee), 199_000)
         } else {
-            let account = &self.till.served.account;
-            let path = format!("/dashboard/api/accounts/{account}/refunds");
-            let invoice = self.invoices.iter().find(|(coin, _)| *coin == asset);
-            let body = json!({ "invoice": invoice.unwrap().1, "amount": "1.00", "toAddress": to });
-            let refund = self.running().operator_request("POST", &path, &body);
-            let refund = refund.expect(201).json();
-            (refund["id"].as_str().unwrap().to_owned(), 9_000)
+            let invoice = &self.invoices.iter().find(|(coin, _)| *coin == asset).unwrap().1;
+            (self.till.request_refund(self.running(), invoice, "1.00", &to), 9_000)
         };
         let path = format!("/dashboard/api/{kind}/{id}");
         TronTransfer { path, to, asset, units }
@@ -147,24 +138,14 @@ impl TronMerchant {
 
     #[track_caller]
     fn read_transfer(&self, of: &TronTransfer) -> Value {
-        let account = &self.till.served.account;
-        let path = of.path.replace("/api/", &format!("/api/accounts/{account}/"));
-        self.running().operator_request("GET", &path, &Value::Null).expect(200).json()
+        self.till.read_transfer(self.running(), &of.path)
     }
 
     /// Waits until the transfer has this status and chain state and its problem contains `problem`. Returns the
     /// transfer.
     #[track_caller]
     fn wait_for_state(&self, of: &TronTransfer, status: &str, state: &str, problem: &str) -> Value {
-        let mut now = Value::Null;
-        let is_so = polling::wait_until(|| {
-            now = self.read_transfer(of);
-            let found = now["onChain"]["problem"].as_str().unwrap_or_default();
-            [&now["status"], &now["onChain"]["state"]] == [&json!(status), &json!(state)]
-                && found.contains(problem)
-        });
-        assert!(is_so, "never {status} {state} {problem:?}: {now:#}");
-        now
+        self.till.wait_for_transfer(self.running(), &of.path, [status, state], problem)
     }
 }
 

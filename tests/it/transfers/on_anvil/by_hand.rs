@@ -2,6 +2,7 @@
 
 use super::{ETH, EthMerchant, FINAL, HOUR_MS, MINUTE_MS, USDC};
 use crate::support::anvil::address_word;
+use crate::transfers::on_testnet::available_eur_balance;
 use serde_json::json;
 
 const UNTESTED: &str = "payouts and refunds that are sent by hand on ethereum";
@@ -135,7 +136,7 @@ fn reverted_transaction_is_reviewed_and_fails_without_force_when_final() {
     };
     let contract = merchant.node.deploy_forwarder();
     let (before, both) = (
-        merchant.available_eur_balance(),
+        available_eur_balance(merchant.running()),
         [("payouts", ETH), ("refunds", USDC)].map(|of| merchant.processing_transfer(of)),
     );
     let txids = both.each_ref().map(|sent| {
@@ -163,6 +164,6 @@ fn reverted_transaction_is_reviewed_and_fails_without_force_when_final() {
         merchant.apply_action(sent, &json!({ "action": "fail" })).expect(200);
         merchant.assert_only_event(sent, "failed");
     }
-    assert_ne!(merchant.available_eur_balance(), before);
+    assert_ne!(available_eur_balance(merchant.running()), before);
     merchant.till.served.assert_audit_clean();
 }

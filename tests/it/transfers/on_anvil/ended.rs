@@ -2,6 +2,7 @@
 
 use super::by_signer::open_with_scripted_signer;
 use super::{ETH, EthMerchant, FINAL, USDC, play_with_each_sender};
+use crate::transfers::on_testnet::available_eur_balance;
 use serde_json::json;
 
 const UNTESTED: &str = "late and excess payments on ethereum";
@@ -47,7 +48,7 @@ fn end_then_pay_transfers(merchant: &mut EthMerchant, [first, second]: [&str; 2]
     for sent in &failed {
         merchant.apply_action(sent, &json!({ "action": "fail", "force": true })).expect(200);
     }
-    let balance = merchant.available_eur_balance();
+    let balance = available_eur_balance(merchant.running());
     let all: Vec<_> = cancelled.iter().chain(&failed).collect();
     if !is_by_hand {
         merchant.node.call_rpc("eth_sendRawTransaction", json!([signed]));
@@ -67,7 +68,7 @@ fn end_then_pay_transfers(merchant: &mut EthMerchant, [first, second]: [&str; 2]
     merchant.mine_and_sync(FINAL);
     merchant.wait_for_state(all[3], "failed", "needs_review", entered);
     merchant.resolve_review(all[3], "arrived", "adjust").expect(200);
-    let adjusted = merchant.available_eur_balance();
+    let adjusted = available_eur_balance(merchant.running());
     assert_ne!(adjusted, balance);
     for _ in 0..2 {
         merchant.mine_and_sync(FINAL);
@@ -76,7 +77,7 @@ fn end_then_pay_transfers(merchant: &mut EthMerchant, [first, second]: [&str; 2]
             merchant.wait_for_state(sent, status.as_str().unwrap(), "settled", "");
         }
     }
-    assert_eq!(merchant.available_eur_balance(), adjusted);
+    assert_eq!(available_eur_balance(merchant.running()), adjusted);
 }
 
 #[test]

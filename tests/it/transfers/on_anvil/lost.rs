@@ -1,6 +1,7 @@
 //! Transactions that stay unconfirmed, are dropped, replaced or reorganised.
 
 use super::{ETH, EthMerchant, EthTransfer, FINAL, HOUR_MS, USDC, play_with_each_sender};
+use crate::transfers::on_testnet::available_eur_balance;
 use serde_json::json;
 
 const UNTESTED: &str = "payouts and refunds whose transactions are lost on ethereum";
@@ -196,9 +197,9 @@ fn reorganise_and_resolve_reviews(merchant: &mut EthMerchant, kinds: &[(&str, &'
         let refused = merchant.resolve_review(sent, "gone", "resolve");
         refused.assert_error(409, "invalid_transition", Some("action"));
     }
-    let balance = merchant.available_eur_balance();
+    let balance = available_eur_balance(merchant.running());
     merchant.resolve_review(&all[2], "gone", "adjust").expect(200);
-    let adjusted = merchant.available_eur_balance();
+    let adjusted = available_eur_balance(merchant.running());
     assert_ne!(adjusted, balance);
     // The first transaction is broadcast again. The second transfer is paid again by a transaction with the nonce of the
     // lost one, which it replaces.
@@ -212,7 +213,7 @@ fn reorganise_and_resolve_reviews(merchant: &mut EthMerchant, kinds: &[(&str, &'
         merchant.mine_and_sync(FINAL);
         merchant.assert_all_paid(&all, &settled);
     }
-    assert_eq!(merchant.available_eur_balance(), adjusted);
+    assert_eq!(available_eur_balance(merchant.running()), adjusted);
     // The transaction whose amount was reversed is confirmed again.
     broadcast_transactions_again(merchant, &raws[2..]);
     merchant.mine_and_sync(2);
@@ -221,7 +222,7 @@ fn reorganise_and_resolve_reviews(merchant: &mut EthMerchant, kinds: &[(&str, &'
     merchant.resolve_review(&all[2], "arrived", "adjust").expect(200);
     merchant.mine_and_sync(FINAL);
     merchant.assert_all_paid(&all, &settled);
-    assert_eq!(merchant.available_eur_balance(), balance);
+    assert_eq!(available_eur_balance(merchant.running()), balance);
     for sent in &all {
         assert_eq!(merchant.destination_balance(sent), sent.units);
     }
