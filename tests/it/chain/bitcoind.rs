@@ -6,7 +6,7 @@ use crate::support::payer::Payer;
 use crate::support::regtest::Regtest;
 use coffer::chain::{Node, NodeError};
 use coffer::domain::chain::Chain;
-use serde_json::{Value, json};
+use serde_json::json;
 
 const UNTESTED: &str = "the newest bitcoind";
 
@@ -135,8 +135,7 @@ fn pruned_node_is_followed_although_a_rescan_fails() {
     counter.payer.pay(&[(&dues[0].address, dues[0].amount)]);
     let running = counter.start_synced();
     // The server has read the chain to its end, but still shows the problem of the failed rescan.
-    let chains = running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
-    let bitcoin = chains.expect(200).json()["data"][0].take();
+    let bitcoin = running.first_chain();
     let problem = "the rescan: its node is the wrong one: it has pruned the block at height 1";
     assert_eq!((&bitcoin["problem"], &bitcoin["keepsUp"]), (&json!(problem), &json!(true)));
     drop(running);

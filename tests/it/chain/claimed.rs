@@ -123,8 +123,7 @@ fn send_unseen_payments(shop: &ClaimShop) -> ([Value; 2], [Value; 3]) {
     let alarm = "select group_concat(address || ' ' || balance || ' ' || known) from unexplained";
     let told = format!("{one} {PRICE_WEI} 0");
     shop.served.wait_for_query_result(alarm, &[&told]);
-    let chains = running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
-    let shown = chains.expect(200).json()["data"][0].clone();
+    let shown = running.first_chain();
     let unexplained = &shown["unexplained"][0];
     assert_eq!(unexplained["balanceCrypto"], "0.01", "{shown}");
     let problem = shown["problem"].as_str().unwrap();

@@ -65,7 +65,7 @@ impl<'t> ConfirmationShop<'t> {
     fn operator_invoice_view(&self, invoice: &Value, what: &str) -> Value {
         let (account, id) = (&self.till.served.account, invoice["id"].as_str().unwrap());
         let path = format!("/dashboard/api/accounts/{account}/invoices/{id}{what}");
-        self.running.operator_request("GET", &path, &NULL).expect(200).json()
+        self.running.operator_get(&path)
     }
 
     /// Asserts the number of confirmations, and the number needed, in each view that shows the only payment of an

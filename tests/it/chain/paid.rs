@@ -49,8 +49,8 @@ fn litecoin_paid_during_downtime_confirms_an_invoice() {
 /// Asserts that the server shows the progress of reading the chain, and the number of requests.
 #[track_caller]
 fn assert_progress_shown(running: &RunningServer) {
-    let chains = running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
-    let chains = chains.expect(200).json()["data"].clone();
+    let chains = running.operator_get("/dashboard/api/chains");
+    let chains = chains["data"].clone();
     assert_eq!(
         [&chains[0]["chain"], &chains[0]["network"], &chains[0]["keepsUp"], &chains[0]["problem"]],
         [&json!("litecoin"), &json!("regtest"), &json!(true), &Value::Null]
@@ -118,8 +118,8 @@ fn resume_stopped_wallet(till: &TestnetShop, running: &RunningServer, address: &
     let listed = run_wallet_command(&till.served.file, &["list"], "").json_lines();
     let problem = listed[0]["problem"].as_str().unwrap();
     assert!(problem.ends_with(why), "{problem}");
-    let shown = running.operator_request("GET", "/dashboard/api/wallets", &Value::Null);
-    assert_eq!(shown.expect(200).json()["data"], json!(listed));
+    let shown = running.operator_get("/dashboard/api/wallets");
+    assert_eq!(shown["data"], json!(listed));
     let chains = running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
     assert!(chains.text.contains(why), "{}", chains.text);
     let said = till.run_coffer(&[&["doctor"][..], &till.settings()[..5]].concat());

@@ -332,11 +332,6 @@ fn many_unreadable_transactions_are_asked_for_in_turn() {
     scene.assert_books_match();
 }
 
-fn chain_view(running: &RunningServer) -> Value {
-    let chains = running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
-    chains.expect(200).json()["data"][0].clone()
-}
-
 #[test]
 fn operator_reads_what_is_set_aside_until_it_can_be_read() {
     let Some(scene) = Scene::start(Chain::Litecoin, false) else {
@@ -354,8 +349,8 @@ fn operator_reads_what_is_set_aside_until_it_can_be_read() {
         |txid: &str| format!("select count(*) || '' from observations where txid = '{txid}'");
     till.served.wait_for_query_result(&seen(&paid), &["1"]);
     let assert_named = |running: &RunningServer| {
-        assert!(polling::wait_until(|| chain_view(running)["setAside"][0]["id"] == *unread));
-        let view = chain_view(running);
+        assert!(polling::wait_until(|| running.first_chain()["setAside"][0]["id"] == *unread));
+        let view = running.first_chain();
         let problem = view["problem"].as_str().unwrap();
         let told = format!("transaction {unread} cannot be read: its node refuses {CALL}");
         assert!(problem.starts_with(&told) && problem.contains("std::exception (-1)"), "{view}");
@@ -377,7 +372,7 @@ fn operator_reads_what_is_set_aside_until_it_can_be_read() {
     liar.clear_faults();
     // The same server goes on by itself.
     till.served.wait_for_query_result(&seen(&unread), &["1"]);
-    assert!(polling::wait_until(|| chain_view(&running)["problem"].is_null()));
+    assert!(polling::wait_until(|| running.first_chain()["problem"].is_null()));
     assert!(running.process.close_input_and_wait());
     assert_eq!((count("] set"), count("] no longer set")), (1, 1));
 }

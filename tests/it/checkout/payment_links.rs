@@ -124,7 +124,7 @@ fn test_link_on_a_server_creates_marked_test_invoices() {
         let path = format!("{links}{query}");
         let link = running.operator_request("POST", &path, &body).expect(201).json();
         assert_eq!(link["livemode"], livemode, "{query}");
-        let listed = running.operator_request("GET", &path, &Value::Null).expect(200).json();
+        let listed = running.operator_get(&path);
         let all = listed["data"].as_array().unwrap();
         assert!(all.iter().all(|link| link["livemode"] == livemode));
         let get = |path: &str| {
@@ -140,7 +140,7 @@ fn test_link_on_a_server_creates_marked_test_invoices() {
         assert_eq!(says_test(&checkout), !livemode, "{query}");
         let mode = if livemode { "live" } else { "test" };
         let path = format!("{}/invoices?mode={mode}", links.replace("/payment-links", ""));
-        let made = running.operator_request("GET", &path, &Value::Null).expect(200).json();
+        let made = running.operator_get(&path);
         let made = &made["data"][0];
         assert_eq!((&made["paymentLinkId"], &made["livemode"]), (&link["id"], &json!(livemode)));
     }

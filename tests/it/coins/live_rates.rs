@@ -44,8 +44,7 @@ impl RunningServer {
     /// Returns the rate of bitcoin in EUR.
     #[track_caller]
     pub(super) fn bitcoin_rate(&self) -> Value {
-        let rates = self.operator_request("GET", "/dashboard/api/rates", &Value::Null);
-        let rates = rates.expect(200).json();
+        let rates = self.operator_get("/dashboard/api/rates");
         assert_eq!(rates["needed"], true);
         let is_it = |row: &&Value| row["coin"] == "BTC" && row["currency"] == "EUR";
         rates["data"].as_array().unwrap().iter().find(is_it).unwrap().clone()
@@ -54,8 +53,7 @@ impl RunningServer {
     /// Returns the problem of each source, as `source: problem`.
     #[track_caller]
     pub(super) fn source_problems(&self) -> Vec<String> {
-        let rates = self.operator_request("GET", "/dashboard/api/rates", &Value::Null);
-        let rates = rates.expect(200).json();
+        let rates = self.operator_get("/dashboard/api/rates");
         let each = rates["sources"].as_array().unwrap().iter();
         each.map(|source| format!("{}: {}", source["source"], source["problem"]).replace('"', ""))
             .collect()
@@ -280,8 +278,8 @@ fn assert_queried_once_created(object: &str, body: &Value) {
             .readiness_details()
             .contains("rates: not asked for: no active account has a live key or payment link\n")
     );
-    let rates = running.operator_request("GET", "/dashboard/api/rates", &Value::Null);
-    assert_eq!(rates.expect(200).json()["needed"], false);
+    let rates = running.operator_get("/dashboard/api/rates");
+    assert_eq!(rates["needed"], false);
     let said = run_doctor(&served.file, &exchanges.rates_setting(&SOURCES));
     assert!(said.contains("ok: rates (no active account has a live key"), "{said}");
     assert_eq!(SOURCES.map(|source| exchanges.request_count(source)), [0; 4]);

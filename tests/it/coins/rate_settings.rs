@@ -131,7 +131,7 @@ fn spread_of_the_account_lowers_the_rate() {
     let exchanges = Exchanges::start([60_000; 4].map(Bitcoin));
     let running = served.start_with_sources(&exchanges, &SOURCES);
     let path = format!("/dashboard/api/accounts/{}", served.account);
-    let account = running.operator_request("GET", &path, &Value::Null).expect(200).json();
+    let account = running.operator_get(&path);
     assert_eq!(account["rateSpreadBps"], 0);
     let patch =
         |value: Value| running.operator_request("PATCH", &path, &json!({ "rateSpreadBps": value }));
@@ -149,12 +149,10 @@ fn spread_of_the_account_lowers_the_rate() {
         (&quoted["rate"], &quoted["amountExpected"]),
         (&json!("58500"), &json!("0.00170941"))
     );
-    let detail = running.operator_request(
-        "GET",
-        &format!("/dashboard/api/accounts/{}/invoices/{test}?mode=test", served.account),
-        &Value::Null,
-    );
-    let detail = detail.expect(200).json();
+    let detail = running.operator_get(&format!(
+        "/dashboard/api/accounts/{}/invoices/{test}?mode=test",
+        served.account
+    ));
     assert_eq!(detail["quotes"][0]["pricedBy"]["spreadBps"], 250);
     assert_eq!(detail["quotes"][0]["pricedBy"]["source"], "fixed");
 }

@@ -137,7 +137,7 @@ fn operator_changes_terms_and_merchant_changes_settings() {
 fn invalid_change_names_the_field_and_changes_nothing() {
     let interface = OperatorInterface::open();
     let path = format!("/dashboard/api/accounts/{}", interface.account);
-    let before = interface.send(&interface.operator, "GET", &path, &NULL).expect(200).json();
+    let before = interface.get_path(&path);
     for (param, value) in [
         ("name", json!("")),
         ("ttlSeconds", json!(59)),

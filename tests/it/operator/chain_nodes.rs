@@ -105,7 +105,7 @@ fn node_is_tried_stored_and_followed_at_once() {
     put(&running, &other).expect(200);
     node.mine(1);
     wait_for_height(&served, 4);
-    let chains = running.operator_request("GET", "/dashboard/api/chains", &NULL).expect(200).json();
+    let chains = running.operator_get("/dashboard/api/chains");
     assert_eq!(chains["data"][0]["node"], json!(other));
     // Every operator is told, and the audit log has the host only.
     let summary = running.operator_request("GET", "/dashboard/api/summary", &NULL).expect(200);
@@ -121,7 +121,7 @@ fn node_is_tried_stored_and_followed_at_once() {
     // Without the node, the chain is not followed. It goes on when the node is entered again.
     running.operator_request("DELETE", ETHEREUM, &NULL).expect(204);
     running.operator_request("DELETE", ETHEREUM, &NULL).assert_error(404, "not_found", None);
-    let chains = running.operator_request("GET", "/dashboard/api/chains", &NULL).expect(200).json();
+    let chains = running.operator_get("/dashboard/api/chains");
     assert_eq!(chains["data"], json!([]));
     node.mine(1);
     put(&running, &url).expect(200);

@@ -10,7 +10,7 @@ const EVM_ADDRESS: &str = "0x8ba1f109551bD432803012645Ac136ddd64DBA72";
 #[track_caller]
 fn get_payout(served: &Installation, running: &RunningServer, id: &str) -> Value {
     let path = format!("/dashboard/api/accounts/{}/payouts/{id}", served.account);
-    running.operator_request("GET", &path, &Value::Null).expect(200).json()
+    running.operator_get(&path)
 }
 
 /// Applies an action to a payout, and asserts success.
@@ -109,11 +109,7 @@ fn old_refunds_are_listed_filtered_and_found() {
         data.map(|one| one["id"].as_str().unwrap().to_owned()).collect()
     };
     let all = "/dashboard/api/refunds?mode=test&limit=2";
-    let of_all = |rest: &str| {
-        let answer =
-            interface.send(&interface.operator, "GET", &format!("{all}{rest}"), &Value::Null);
-        answer.expect(200).json()
-    };
+    let of_all = |rest: &str| interface.get_path(&format!("{all}{rest}"));
     let of_account = |rest: &str| interface.get(&format!("refunds?limit=2{rest}"));
     let both: [&dyn Fn(&str) -> Value; 2] = [&of_account, &of_all];
     for list in both {

@@ -11,7 +11,7 @@ const NULL: Value = Value::Null;
 fn maintenance_pauses_live_invoices() {
     let interface = OperatorInterface::open();
     let path = "/dashboard/api/settings";
-    let read = || interface.send(&interface.operator, "GET", path, &NULL).expect(200).json();
+    let read = || interface.get_path(path);
     assert_eq!(read()["maintenance"], false);
     let set = |body: Value| interface.send(&interface.operator, "PUT", path, &body);
     set(json!({ "maintenance": true })).expect(200);
@@ -33,10 +33,7 @@ fn maintenance_pauses_live_invoices() {
 fn confirmations_are_set_for_each_coin_and_logged() {
     let interface = OperatorInterface::open();
     let path = "/dashboard/api/settings";
-    let read = || {
-        let answer = interface.send(&interface.operator, "GET", path, &NULL);
-        answer.expect(200).json()["confirmations"].clone()
-    };
+    let read = || interface.get_path(path)["confirmations"].clone();
     let set = |body: Value| interface.send(&interface.operator, "PUT", path, &body);
     let by_default = read();
     assert_eq!(by_default.as_object().unwrap().len(), COINS.len());
@@ -117,8 +114,7 @@ fn disabled_coin_is_not_offered_but_quotes_stay_payable() {
     let off = switch("LTC", json!({ "enabled": false })).expect(200).json();
     assert_eq!((&off["asset"], &off["enabled"]), (&json!("LTC"), &json!(false)));
     switch("LTC", json!({ "enabled": false })).expect(200);
-    let coins = interface.send(&interface.operator, "GET", "/dashboard/api/coins", &NULL);
-    let coins = coins.expect(200).json();
+    let coins = interface.get_path("/dashboard/api/coins");
     let is_on = |coin: &&Value| coin["enabled"] == true;
     let count = coins["data"].as_array().unwrap().iter().filter(is_on).count();
     let others = COINS.len().saturating_sub(1);

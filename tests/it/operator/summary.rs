@@ -43,8 +43,7 @@ impl OperatorInterface {
     #[track_caller]
     pub fn account_summary(&self, account: &str, mode: &str) -> Value {
         let path = format!("/dashboard/api/accounts/{account}/summary?mode={mode}");
-        let summary = self.send(&self.operator, "GET", &path, &NULL);
-        summary.expect(200).json()
+        self.get_path(&path)
     }
 
     /// Asserts that the live summary differs from [`idle_summary`] in these values only.

@@ -51,8 +51,7 @@ fn live_invoice_without_coins_warns_with_the_reason() {
     assert_eq!(warned(json!({ "amount": "20.00", "currency": "EUR", "asset": "LTC" })), said);
     let summary = |query: &str| {
         let path = format!("/dashboard/api/summary{query}");
-        let read = running.operator_request("GET", &path, &Value::Null);
-        read.expect(200).json()["nothingOnOffer"].clone()
+        running.operator_get(&path)["nothingOnOffer"].clone()
     };
     assert_eq!(summary(""), why);
     assert_eq!(summary("?mode=test"), Value::Null);

@@ -206,8 +206,7 @@ fn interrupted_provisioner_is_not_run_again() {
         served.wait_for_query_result(state, &["provisioning unknown"]),
         "provisioning unknown"
     );
-    let listed =
-        running.operator_request("GET", "/dashboard/api/servers", &Value::Null).expect(200).json();
+    let listed = running.operator_get("/dashboard/api/servers");
     assert_eq!(listed["data"][0]["command"], "unknown");
     assert_eq!(program_start_count(&served.path("noted")), 1);
 }

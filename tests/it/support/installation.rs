@@ -243,6 +243,18 @@ impl RunningServer {
         self.send(method, path, ("cookie", &self.cookie), body)
     }
 
+    /// Reads from the operator interface, and returns the JSON body.
+    #[track_caller]
+    pub fn operator_get(&self, path: &str) -> Value {
+        self.operator_request("GET", path, &Value::Null).expect(200).json()
+    }
+
+    /// Returns the first chain that the operator interface lists.
+    #[track_caller]
+    pub fn first_chain(&self) -> Value {
+        self.operator_get("/dashboard/api/chains")["data"][0].clone()
+    }
+
     /// Sends a request to the reseller interface.
     #[track_caller]
     pub fn reseller_request(&self, method: &str, path: &str, body: &Value) -> Response {

@@ -74,7 +74,13 @@ impl OperatorInterface {
     /// Gets an account resource in test mode as the operator.
     #[track_caller]
     pub fn get(&self, rest: &str) -> Value {
-        self.send(&self.operator, "GET", &self.path(rest), &Value::Null).expect(200).json()
+        self.get_path(&self.path(rest))
+    }
+
+    /// Reads from this path as the operator, and returns the JSON body.
+    #[track_caller]
+    pub fn get_path(&self, path: &str) -> Value {
+        self.send(&self.operator, "GET", path, &Value::Null).expect(200).json()
     }
 
     /// Sends a request for the account in test mode as the operator.

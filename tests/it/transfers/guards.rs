@@ -43,8 +43,7 @@ impl ApprovalShop {
     fn proposed_terms(&self, path: &str) -> Value {
         let id = path.rsplit('/').next().unwrap();
         let path = format!("/dashboard/api/accounts/{}/payouts/{id}", self.served.account);
-        let read = self.running.operator_request("GET", &path, &Value::Null);
-        read.expect(200).json()["approval"].clone()
+        self.running.operator_get(&path)["approval"].clone()
     }
 
     /// Asserts that an approval with these fields is rejected because of `param`, and returns the error message.
@@ -72,9 +71,7 @@ impl ApprovalShop {
     /// Returns the detail of the newest audit entry.
     #[track_caller]
     fn newest_audit_detail(&self) -> Value {
-        let log =
-            self.running.operator_request("GET", "/dashboard/api/audit-log?limit=1", &Value::Null);
-        log.expect(200).json()["data"][0]["detail"].clone()
+        self.running.operator_get("/dashboard/api/audit-log?limit=1")["data"][0]["detail"].clone()
     }
 }
 
@@ -205,7 +202,7 @@ fn network_fee_comes_from_the_setting_and_is_limited() {
     ] {
         set(fees).assert_error(400, "invalid_request", Some(param));
     }
-    let read = || shop.running.operator_request("GET", settings, &Value::Null).expect(200).json();
+    let read = || shop.running.operator_get(settings);
     assert_eq!(read()["networkFees"]["SOL"], json!({ "amount": "0.000005", "source": "default" }));
     set(json!({ "SOL": "0.01" })).expect(200);
     assert_eq!(read()["networkFees"]["SOL"], json!({ "amount": "0.01", "source": "setting" }));

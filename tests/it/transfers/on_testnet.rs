@@ -25,7 +25,7 @@ impl TestnetShop {
     #[track_caller]
     pub fn read_transfer(&self, running: &RunningServer, path: &str) -> Value {
         let path = path.replace("/api/", &format!("/api/accounts/{}/", self.served.account));
-        running.operator_request("GET", &path, &Value::Null).expect(200).json()
+        running.operator_get(&path)
     }
 
     /// Waits until a payout or refund has this status and chain state and its problem contains `problem`. Returns the

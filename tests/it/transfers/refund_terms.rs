@@ -26,8 +26,7 @@ impl LitecoinMerchant<'_> {
     fn proposed_terms(&self, of: &LitecoinTransfer) -> Value {
         let account = &self.till.served.account;
         let path = format!("/dashboard/api/accounts/{account}/{}/{}", of.kind, of.id);
-        let read = self.running.operator_request("GET", &path, &Value::Null);
-        read.expect(200).json()["approval"].clone()
+        self.running.operator_get(&path)["approval"].clone()
     }
 
     #[track_caller]

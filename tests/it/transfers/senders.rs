@@ -122,8 +122,8 @@ fn next_transfer_number(conn: &rusqlite::Connection) -> i64 {
 fn transfers_above_the_daily_signer_limit_are_sent_by_hand() {
     let shop = SignerShop::open();
     let path = format!("/dashboard/api/accounts/{}", shop.served.account);
-    let account = shop.running.operator_request("GET", &path, &Value::Null);
-    assert_eq!(account.expect(200).json()["signerLimit"], "1000.00");
+    let account = shop.running.operator_get(&path);
+    assert_eq!(account["signerLimit"], "1000.00");
     let (_, first) = shop.approve_refund("600.00");
     let (second, sent_by) = shop.approve_refund("400.00");
     assert_eq!([first.as_str(), sent_by.as_str()], ["signer", "signer"]);
@@ -165,9 +165,8 @@ fn operator_sets_signer_limit_to_amount_zero_or_null() {
         let refused = shop.running.operator_request("PATCH", &path, &body);
         refused.assert_error(400, "invalid_request", Some("signerLimit"));
     }
-    let log =
-        shop.running.operator_request("GET", "/dashboard/api/audit-log?limit=200", &Value::Null);
-    let log = log.expect(200).json()["data"].clone();
+    let log = shop.running.operator_get("/dashboard/api/audit-log?limit=200");
+    let log = log["data"].clone();
     let changes =
         log.as_array().unwrap().iter().filter(|entry| entry["action"] == "account.change");
     let limits: Vec<&Value> =
@@ -234,8 +233,7 @@ fn summary_counts_transfers_without_a_signer() {
     let mut running = served.start(&[]);
     let id = served.create_approved_payout_to(&running, ETHEREUM);
     let waiting = |running: &RunningServer| {
-        let summary = running.operator_request("GET", "/dashboard/api/summary", &Value::Null);
-        summary.expect(200).json()["transfersWithoutSigner"].clone()
+        running.operator_get("/dashboard/api/summary")["transfersWithoutSigner"].clone()
     };
     assert_eq!(waiting(&running), 0);
     served.assign_to_signer(&id);

@@ -15,11 +15,6 @@ const FINAL: u32 = 20;
 const HEADER: &str = "tron-pro-api-key";
 const KEY: &str = "key-of-the-shop-0123456789";
 
-fn chain_view(running: &RunningServer) -> Value {
-    let chains = running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
-    chains.expect(200).json()["data"][0].clone()
-}
-
 /// Creates an invoice, and stops the server.
 #[track_caller]
 fn create_invoice(till: &TestnetShop) -> Value {
@@ -34,11 +29,11 @@ fn create_invoice(till: &TestnetShop) -> Value {
 #[track_caller]
 fn assert_outage(till: &TestnetShop, running: &RunningServer, problem: &str) {
     let is_told = polling::wait_until(|| {
-        let view = chain_view(running);
+        let view = running.first_chain();
         view["keepsUp"] == false
             && view["problem"].as_str().unwrap_or_default().starts_with(problem)
     });
-    assert!(is_told, "{}", chain_view(running));
+    assert!(is_told, "{}", running.first_chain());
     assert_eq!(till.offered_assets(running), Vec::<String>::new());
     let ready = running.operator_request("GET", "/readyz?verbose", &Value::Null).expect(200).text;
     assert!(ready.contains(&format!("tron: {problem}")), "{ready}");
@@ -56,7 +51,7 @@ fn demanded_api_key_is_reported_and_sent_by_node_header() {
         let mut running = till.start();
         let problem = format!("its node is the wrong one: it refuses the login (status {status})");
         assert_outage(&till, &running, &problem);
-        assert!(chain_view(&running)["problem"].as_str().unwrap().contains("--node-header"));
+        assert!(running.first_chain()["problem"].as_str().unwrap().contains("--node-header"));
         running.process.kill();
         let doctor = till.run_coffer(&[&["doctor"][..], &till.settings()[..7]].concat());
         let told = format!("is the wrong one: it refuses the login (status {status})");
@@ -64,7 +59,7 @@ fn demanded_api_key_is_reported_and_sent_by_node_header() {
         till.add_settings(vec!["--node-header".to_owned(), format!("tron={HEADER}: {KEY}")]);
         let running = till.start();
         till.wait_for_event("invoice.confirmed", &invoice);
-        let view = chain_view(&running);
+        let view = running.first_chain();
         assert_eq!([&view["keepsUp"], &view["problem"]], [&json!(true), &Value::Null]);
         drop(running);
         assert_agrees_with_node(&till, &node, &[deposit_address(&invoice)]);
@@ -85,8 +80,12 @@ fn page_for_people_takes_coins_off_the_offer_until_the_node_recovers() {
     node.clear_faults();
     // The same server goes on by itself.
     till.wait_for_event("invoice.confirmed", &invoice);
-    let is_back = polling::wait_until(|| chain_view(&running)["keepsUp"] == true);
-    assert!(is_back && chain_view(&running)["problem"] == Value::Null, "{}", chain_view(&running));
+    let is_back = polling::wait_until(|| running.first_chain()["keepsUp"] == true);
+    assert!(
+        is_back && running.first_chain()["problem"] == Value::Null,
+        "{}",
+        running.first_chain()
+    );
     drop(running);
     assert_agrees_with_node(&till, &node, &[deposit_address(&invoice)]);
 }
@@ -108,7 +107,7 @@ fn payments_are_seen_and_not_confirmed_while_finality_stands_still() {
     let height = node.height();
     let is_read = format!("select (height = {height}) || '' from chain_cursors");
     till.served.wait_for_query_result(&is_read, &["1"]);
-    assert_eq!(chain_view(&running)["keepsUp"], true);
+    assert_eq!(running.first_chain()["keepsUp"], true);
     running.process.kill();
     till.served.wait_for_query_result(seen, &["seen,seen"]);
     node.stop_finality(false);

@@ -4,7 +4,6 @@
 
 use super::shop::{ASSET, assert_agrees_with_node, deposit_address, open_shop};
 use crate::chain::till::TestnetShop;
-use crate::support::installation::RunningServer;
 use crate::support::polling;
 use crate::support::step_follower::StepFollower;
 use crate::support::tron::{Action, Fault, Node, PAYER, TOKEN, decode_address, encode_address};
@@ -227,11 +226,6 @@ fn rescan_waits_for_final_blocks_and_hides_no_new_block() {
     assert_agrees_with_node(&scene.till, &scene.node, &[scene.to]);
 }
 
-fn chain_view(running: &RunningServer) -> Value {
-    let chains = running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
-    chains.expect(200).json()["data"][0].clone()
-}
-
 #[test]
 fn coins_stay_on_offer_while_no_final_block_is_given() {
     for fault in [Fault::Status(500, String::new()), Fault::Hang] {
@@ -247,11 +241,11 @@ fn coins_stay_on_offer_while_no_final_block_is_given() {
         node.mine(FINAL);
         let running = till.start();
         till.wait_for_event("invoice.detected", &invoice);
-        let problem = || chain_view(&running)["problem"].as_str().unwrap_or_default().to_owned();
+        let problem = || running.first_chain()["problem"].as_str().unwrap_or_default().to_owned();
         let asked = format!("{HEAD} at {}", node.url());
         let is_told = || problem().contains(&asked) && problem().contains(why);
         assert!(polling::wait_until(is_told), "{}", problem());
-        let view = chain_view(&running);
+        let view = running.first_chain();
         assert_eq!((&view["keepsUp"], &view["height"]), (&json!(true), &json!(node.height())));
         assert_eq!(till.offered_assets(&running), ["TRX", ASSET]);
         let ready = running.operator_request("GET", "/readyz?verbose", &Value::Null);
@@ -263,7 +257,7 @@ fn coins_stay_on_offer_while_no_final_block_is_given() {
         node.clear_faults();
         // The same server goes on by itself.
         till.wait_for_event("invoice.confirmed", &invoice);
-        assert!(polling::wait_until(|| chain_view(&running)["problem"].is_null()));
+        assert!(polling::wait_until(|| running.first_chain()["problem"].is_null()));
         drop(running);
         assert_agrees_with_node(&till, &node, &[deposit_address(&invoice)]);
     }
@@ -275,7 +269,7 @@ fn chain_is_first_followed_once_a_final_block_is_given() {
     let till = open_shop(&node.url());
     node.inject(HEAD, Fault::Status(500, String::new()));
     let running = till.start();
-    let problem = || chain_view(&running)["problem"].as_str().unwrap_or_default().to_owned();
+    let problem = || running.first_chain()["problem"].as_str().unwrap_or_default().to_owned();
     assert!(polling::wait_until(|| problem().contains(HEAD)), "{}", problem());
     assert_eq!(till.offered_assets(&running), Vec::<String>::new());
     node.clear_faults();
