@@ -144,6 +144,19 @@ impl Shop {
         self.send("GET", path, &auth_header(key), "")
     }
 
+    /// Returns the entries of a list.
+    #[track_caller]
+    pub fn list_entries(&self, path: &str, key: &str) -> Vec<Value> {
+        let list = self.get(path, Some(key)).expect(200).json();
+        list["data"].as_array().unwrap().clone()
+    }
+
+    /// Returns the ids of the objects of a list.
+    #[track_caller]
+    pub fn list_ids(&self, path: &str, key: &str) -> Vec<String> {
+        self.list_entries(path, key).iter().map(object_id).collect()
+    }
+
     /// Sends a POST request with a key and a JSON body.
     #[track_caller]
     pub fn post(&self, path: &str, key: Option<&str>, body: Value) -> Response {
@@ -231,6 +244,12 @@ impl Shop {
 #[track_caller]
 pub fn object_id(object: &Value) -> String {
     object["id"].as_str().unwrap().to_owned()
+}
+
+/// Returns the ids of the objects of a list.
+#[track_caller]
+pub fn object_ids(list: &Value) -> Vec<String> {
+    list["data"].as_array().unwrap().iter().map(object_id).collect()
 }
 
 /// Returns the text of a request body. The text of `null` is empty.

@@ -108,7 +108,7 @@ impl SeededObjects {
         let link = json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" });
         let of_operator = |rest: &str, body: Value| {
             let path = format!("/dashboard/api/{rest}");
-            id_of_created(&interface.send(&interface.operator, "POST", &path, &body))
+            id_of_created(&interface.send_as_operator("POST", &path, &body))
         };
         let user =
             json!({ "email": "ada@shop.test", "password": "a long password", "role": "operator" });

@@ -172,7 +172,7 @@ impl ResponseRecorder {
         self.restore_snapshot("plain");
         let by_operator = |method: &str, path: String, body: Value| {
             let interface = &self.world.interface;
-            interface.send(&interface.operator, method, &path, &body).expect(200);
+            interface.send_as_operator(method, &path, &body).expect(200);
         };
         let account = &self.world.interface.account;
         match situation {

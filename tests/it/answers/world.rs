@@ -36,7 +36,7 @@ impl SeededSandbox {
         let objects = SeededObjects::create(&interface);
         let path = format!("/dashboard/api/accounts/{OTHER_ACCOUNT}/keys");
         let body = json!({ "class": "secret", "mode": "test" });
-        let key = interface.send(&interface.operator, "POST", &path, &body);
+        let key = interface.send_as_operator("POST", &path, &body);
         SeededSandbox {
             foreign_key: key.json()["key"].as_str().unwrap().to_owned(),
             objects,

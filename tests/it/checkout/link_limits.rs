@@ -1,6 +1,7 @@
 //! Limits of payment links: the expiry, the number of paid uses, and the URL after payment.
 
 use crate::support::links::LinkClient;
+use crate::support::object_ids;
 use crate::support::{Shop, TEST};
 use serde_json::{Value, json};
 use std::thread;
@@ -188,9 +189,7 @@ fn payments_beyond_the_limit_are_accepted_and_listed_first() {
         let path = format!("{path}?mode={mode}");
         shop.session_request(&interface.cookie, "GET", &path, &Value::Null)
     };
-    let listed = get("test").expect(200).json();
-    let listed: Vec<&str> =
-        listed["data"].as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap()).collect();
+    let listed = object_ids(&get("test").expect(200).json());
     assert_eq!(listed, [&ids[2][..], &ids[1], &ids[0]]);
     get("live").assert_error(404, "not_found", None);
     shop.assert_audit_clean();

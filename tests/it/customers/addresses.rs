@@ -7,6 +7,15 @@ use serde_json::json;
 use std::path::Path;
 
 impl Shop {
+    /// Starts a sandbox with the customer `ada` in both modes.
+    #[track_caller]
+    pub fn with_customer() -> Shop {
+        let shop = Shop::open();
+        shop.create_addresses(TEST, "ada").expect(201);
+        shop.create_addresses(LIVE, "ada").expect(201);
+        shop
+    }
+
     /// Requests the addresses of a customer. The request creates missing addresses.
     #[track_caller]
     pub fn create_addresses(&self, key: &str, reference: &str) -> Response {

@@ -5,17 +5,9 @@ use serde_json::json;
 
 const PAYMENTS_PATH: &str = "/sandbox/payments";
 
-/// Starts a sandbox with the customer `ada` in both modes.
-fn shop_with_customer() -> Shop {
-    let shop = Shop::open();
-    shop.create_addresses(TEST, "ada").expect(201);
-    shop.create_addresses(LIVE, "ada").expect(201);
-    shop
-}
-
 #[test]
 fn payment_to_customer_is_a_deposit_in_both_modes() {
-    let shop = shop_with_customer();
+    let shop = Shop::with_customer();
     for key in [TEST, LIVE] {
         let address = shop.customer_address(key, "ada", "utxo");
         // The address accepts only one coin, so the request may omit the asset.
@@ -44,7 +36,7 @@ fn payment_to_customer_is_a_deposit_in_both_modes() {
 
 #[test]
 fn status_changes_of_a_booked_deposit_book_adjustments() {
-    let shop = shop_with_customer();
+    let shop = Shop::with_customer();
     let address = shop.customer_address(TEST, "ada", "evm");
     let id = shop.pay(json!({ "address": address, "asset": "USDC-BASE", "amount": "100" }));
     let booked = "sale 92.00, fee -0.92";
@@ -73,7 +65,7 @@ fn status_changes_of_a_booked_deposit_book_adjustments() {
 
 #[test]
 fn confirmation_fixes_the_fee() {
-    let shop = shop_with_customer();
+    let shop = Shop::with_customer();
     let address = shop.customer_address(TEST, "ada", "utxo");
     let id = shop.pay(json!({ "address": address, "amount": "0.001" }));
     shop.update_account(json!({ "feeBps": 200 }));
@@ -92,7 +84,7 @@ fn confirmation_fixes_the_fee() {
 
 #[test]
 fn confirmation_fixes_the_rate() {
-    let shop = shop_with_customer();
+    let shop = Shop::with_customer();
     let address = shop.customer_address(TEST, "ada", "utxo");
     let id = shop.pay(json!({ "address": address, "amount": "0.001" }));
     // Simulates a rate that was different when the payment was seen.
@@ -110,7 +102,7 @@ fn confirmation_fixes_the_rate() {
 
 #[test]
 fn seen_deposit_can_be_replaced() {
-    let shop = shop_with_customer();
+    let shop = Shop::with_customer();
     let address = shop.customer_address(TEST, "ada", "tron");
     let id = shop.pay(json!({ "address": address, "asset": "TRX", "amount": "10" }));
     let seen_at = shop.get_deposit(TEST, &id)["createdAt"].clone();
@@ -153,7 +145,7 @@ fn seen_deposit_can_be_replaced() {
 
 #[test]
 fn shared_address_requires_an_asset() {
-    let shop = shop_with_customer();
+    let shop = Shop::with_customer();
     let (evm, utxo) =
         (shop.customer_address(TEST, "ada", "evm"), shop.customer_address(TEST, "ada", "utxo"));
     for (body, code, param) in [

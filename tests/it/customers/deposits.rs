@@ -59,17 +59,9 @@ impl Shop {
     }
 }
 
-/// Starts a sandbox with the customer `ada` in both modes.
-fn shop_with_customer() -> Shop {
-    let shop = Shop::open();
-    shop.create_addresses(TEST, "ada").expect(201);
-    shop.create_addresses(LIVE, "ada").expect(201);
-    shop
-}
-
 #[test]
 fn simulated_deposit_is_confirmed_booked_and_reported() {
-    let shop = shop_with_customer();
+    let shop = Shop::with_customer();
     let address = shop.customer_address(TEST, "ada", "utxo");
     let made = shop.simulate_deposit(json!({ "asset": "BTC", "amount": "0.001" }));
     let made = made.expect(201);
@@ -111,7 +103,7 @@ fn simulated_deposit_is_confirmed_booked_and_reported() {
 
 #[test]
 fn invalid_simulation_is_rejected_and_changes_nothing() {
-    let shop = shop_with_customer();
+    let shop = Shop::with_customer();
     for asset in ["XMR", "LTC", "DOGE"] {
         shop.simulate_deposit(json!({ "asset": asset, "amount": "1" })).assert_error(
             400,
@@ -149,7 +141,7 @@ fn invalid_simulation_is_rejected_and_changes_nothing() {
 
 #[test]
 fn deposits_are_listed_newest_first_and_filtered_by_customer() {
-    let shop = shop_with_customer();
+    let shop = Shop::with_customer();
     shop.create_addresses(TEST, "bob").expect(201);
     let mut made = Vec::new();
     for (number, reference) in ["ada", "bob", "ada"].iter().cycle().take(30).enumerate() {
@@ -182,7 +174,7 @@ fn deposits_are_listed_newest_first_and_filtered_by_customer() {
 
 #[test]
 fn deposits_belong_to_one_account_and_mode() {
-    let shop = shop_with_customer();
+    let shop = Shop::with_customer();
     let made = shop.simulate_deposit(json!({ "asset": "BTC", "amount": "1" }));
     let id = made.expect(201).id();
     let foreign = create_second_account(shop.file(), "test");
@@ -203,7 +195,7 @@ fn deposits_belong_to_one_account_and_mode() {
 
 #[test]
 fn deposits_stay_readable_while_customers_are_disabled() {
-    let shop = shop_with_customer();
+    let shop = Shop::with_customer();
     let made = shop.simulate_deposit(json!({ "asset": "BTC", "amount": "1" }));
     let made = made.expect(201).json();
     shop.update_account(json!({ "customersEnabled": false }));

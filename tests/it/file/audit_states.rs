@@ -18,7 +18,7 @@ fn interface_with_changes() -> OperatorInterface {
     let interface = OperatorInterface::open();
     let operator = |method: &str, path: &str, body| {
         let path = format!("/dashboard/api/{path}");
-        let answer = interface.send(&interface.operator, method, &path, &body);
+        let answer = interface.send_as_operator(method, &path, &body);
         assert!(answer.status < 300, "{path}: {}", answer.text);
     };
     let settings = json!({

@@ -1,5 +1,6 @@
 //! A file that is mounted without its folder, and a file on a file system that another program serves.
 
+use super::root_files::said;
 use crate::support::command::run_coffer;
 use crate::support::process::Process;
 use crate::support::sandbox_file::create_invoices;
@@ -48,10 +49,6 @@ impl MountedShop {
         let args = [&[env!("CARGO_BIN_EXE_coffer")], args].concat();
         in_namespace(&mount, &args).output().unwrap()
     }
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&[&output.stdout[..], &output.stderr[..]].concat()).into_owned()
 }
 
 #[test]

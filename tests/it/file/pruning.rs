@@ -155,7 +155,7 @@ fn endpoint_does_not_fail_once_its_last_accepted_delivery_is_deleted() {
     let interface = OperatorInterface::with_shop(shop);
     assert_eq!(interface.get("summary")["failingEndpoints"], json!([]));
     let path = "/dashboard/api/summary?mode=test";
-    let all = interface.send(&interface.operator, "GET", path, &Value::Null).expect(200);
+    let all = interface.send_as_operator("GET", path, &Value::Null).expect(200);
     assert_eq!(all.json()["failingEndpoints"], 0);
 }
 

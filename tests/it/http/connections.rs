@@ -34,8 +34,15 @@ pub fn with_timeouts(stream: TcpStream) -> TcpStream {
     stream
 }
 
+/// Opens a connection to the server at this URL.
+#[track_caller]
+pub fn connect_to_url(url: &str) -> TcpStream {
+    let address = url.strip_prefix("http://").unwrap();
+    with_timeouts(TcpStream::connect(address).unwrap())
+}
+
 fn connect(shop: &Shop) -> TcpStream {
-    with_timeouts(TcpStream::connect(socket_address(shop)).unwrap())
+    connect_to_url(shop.url())
 }
 
 /// Connects from this local address.

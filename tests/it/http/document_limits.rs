@@ -68,7 +68,7 @@ fn optional_fields_may_be_null_as_documented() {
     }
     let send = |method, rest: &str, body| {
         let path = format!("/dashboard/api/accounts/{}{rest}", interface.account);
-        interface.send(&interface.operator, method, &path, &body)
+        interface.send_as_operator(method, &path, &body)
     };
     let body = json!({ "name": null, "feeBps": 7 });
     let changed = send("PATCH", "", body).expect(200).json();
@@ -116,7 +116,7 @@ fn document_lists_values_of_path_parameters() {
 fn url_must_be_ascii() {
     let interface = OperatorInterface::open();
     let path = format!("/dashboard/api/accounts/{}", interface.account);
-    let change = |body| interface.send(&interface.operator, "PATCH", &path, &body);
+    let change = |body| interface.send_as_operator("PATCH", &path, &body);
     for name in ["successUrl", "cancelUrl"] {
         change(json!({ name: "https://m\u{fc}ller.example/" })).assert_error(
             400,

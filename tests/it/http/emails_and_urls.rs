@@ -71,7 +71,7 @@ fn customer_email_is_a_single_address() {
     let interface = OperatorInterface::open();
     let user = |email: &str| {
         let body = json!({ "email": email, "password": "long enough", "role": "operator" });
-        interface.send(&interface.operator, "POST", "/dashboard/api/users", &body)
+        interface.send_as_operator("POST", "/dashboard/api/users", &body)
     };
     user("eve@shop.test,bob@shop.test").assert_error(400, "invalid_request", Some("email"));
     user("eve@shop.test").expect(201);
@@ -89,7 +89,7 @@ fn url_scheme_is_case_insensitive() {
     let page = interface.shop.get_page(invoice["checkoutUrl"].as_str().unwrap());
     page.assert_contains_texts(200, &["href=\"Http://shop.example\""]);
     let path = format!("/dashboard/api/accounts/{}", interface.account);
-    let change = |body| interface.send(&interface.operator, "PATCH", &path, &body);
+    let change = |body| interface.send_as_operator("PATCH", &path, &body);
     change(json!({ "branding": { "logoUrl": "HTTPS://cdn.example/logo.png" } })).expect(200);
     change(json!({ "branding": { "logoUrl": "HTTP://cdn.example/logo.png" } })).assert_error(
         400,
@@ -125,7 +125,7 @@ fn return_url_accepts_apps_and_rejects_scripts() {
         interface.shop.post("/v1/invoices", Some(TEST), body)
     };
     let path = format!("/dashboard/api/accounts/{}", interface.account);
-    let change = |body| interface.send(&interface.operator, "PATCH", &path, &body);
+    let change = |body| interface.send_as_operator("PATCH", &path, &body);
     for url in ["myshop://thanks?order=1&x='y'", "com.shop.app:///thanks", "MyShop://"] {
         create("redirectUrl", url).expect(201);
         let invoice = create("cancelUrl", url).expect(201).json();
@@ -212,7 +212,7 @@ fn id_is_case_insensitive() {
     let account = interface.account.to_uppercase();
     let read = |rest: &str| {
         let path = format!("/dashboard/api/accounts/{account}{rest}");
-        interface.send(&interface.operator, "GET", &path, &json!(null)).expect(200).json()
+        interface.send_as_operator("GET", &path, &json!(null)).expect(200).json()
     };
     read("");
     let listed = read(&format!("/events?mode=test&object={id}"));
@@ -225,5 +225,5 @@ fn id_is_case_insensitive() {
     let key = interface.request("POST", "keys", &key).expect(201).json();
     let path = format!("keys/{}", key["id"].as_str().unwrap().to_uppercase());
     let path = format!("/dashboard/api/accounts/{account}/{path}");
-    interface.send(&interface.operator, "DELETE", &path, &json!(null)).expect(204);
+    interface.send_as_operator("DELETE", &path, &json!(null)).expect(204);
 }

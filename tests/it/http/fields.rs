@@ -8,13 +8,6 @@ use crate::support::{LIVE, Shop, TEST, links};
 use documented::{BALANCE, CURRENCY, EVENT, INVOICE, LEDGER_ENTRY, MERCHANT, PAYOUT, REFUND};
 use serde_json::{Value, json};
 
-/// Returns the entries of a list.
-#[track_caller]
-fn list_entries(shop: &Shop, path: &str, key: &str) -> Vec<Value> {
-    let page = shop.get(path, Some(key)).expect(200).json();
-    page["data"].as_array().unwrap().clone()
-}
-
 #[test]
 fn openapi_schemas_match_documented_fields() {
     let shop = Shop::open();
@@ -74,7 +67,7 @@ fn invoice_fields_match_documentation_in_every_status() {
     shop.create_invoice("20.00", json!({}));
     let mut resource = ResourceShape::parse(INVOICE);
     for key in [TEST, LIVE] {
-        for invoice in list_entries(&shop, "/v1/invoices?limit=100", key) {
+        for invoice in shop.list_entries("/v1/invoices?limit=100", key) {
             resource.assert_matches(&invoice);
             let is_paid = ["confirmed", "overpaid"].map(|status| invoice["status"] == status);
             assert_eq!(invoice["paid"], is_paid.contains(&true), "{invoice}");
@@ -98,13 +91,13 @@ fn payout_and_refund_fields_match_documentation_in_every_status() {
     let id = shop.create_payout("20.00");
     let (mut payouts, mut refunds) = (ResourceShape::parse(PAYOUT), ResourceShape::parse(REFUND));
     for action in ["approve", "process", "fail"] {
-        for payout in list_entries(&shop, "/v1/payouts", LIVE) {
+        for payout in shop.list_entries("/v1/payouts", LIVE) {
             payouts.assert_matches(&payout);
         }
         let body = json!({ "action": action, "reason": (action == "fail").then_some("No") });
         shop.post(&format!("/sandbox/payouts/{id}"), None, body).expect(200);
     }
-    for payout in list_entries(&shop, "/v1/payouts", LIVE) {
+    for payout in shop.list_entries("/v1/payouts", LIVE) {
         payouts.assert_matches(&payout);
     }
     for way in [
@@ -123,7 +116,7 @@ fn payout_and_refund_fields_match_documentation_in_every_status() {
     let path = format!("/sandbox/refunds/{}", refund["id"].as_str().unwrap());
     let body = json!({ "action": "cancel", "reason": "Not late" });
     shop.post(&path, None, body).expect(200);
-    for refund in [TEST, LIVE].iter().flat_map(|key| list_entries(&shop, "/v1/refunds", key)) {
+    for refund in [TEST, LIVE].iter().flat_map(|key| shop.list_entries("/v1/refunds", key)) {
         refunds.assert_matches(&refund);
     }
     refunds.assert_values_seen("currency");
@@ -149,7 +142,7 @@ fn merchant_and_balance_fields_match_documentation() {
         for key in [TEST, LIVE] {
             let read = shop.get("/v1/merchant", Some(key)).expect(200).json();
             merchant.assert_matches(&read);
-            let balances = list_entries(&shop, "/v1/balances", key);
+            let balances = shop.list_entries("/v1/balances", key);
             assert_eq!(read["balances"], json!(balances));
             let currencies: Vec<&Value> = balances.iter().map(|one| &one["currency"]).collect();
             assert_eq!(currencies, ["EUR", "USD"]);
@@ -176,7 +169,7 @@ fn ledger_entry_fields_match_documentation_for_every_kind() {
     shop.apply_actions("refunds", &shop.create_refund(&invoice, Some("1.00")), &["reject"]);
     let mut resource = ResourceShape::parse(LEDGER_ENTRY);
     for key in [TEST, LIVE] {
-        for entry in list_entries(shop, "/v1/ledger?limit=200", key) {
+        for entry in shop.list_entries("/v1/ledger?limit=200", key) {
             resource.assert_matches(&entry);
             let is_negative = ["fee", "payout", "refund"].map(|kind| entry["kind"] == kind);
             if entry["kind"] != "adjustment" {
@@ -197,7 +190,7 @@ fn ledger_entry_fields_match_documentation_for_every_kind() {
 fn currency_fields_match_documentation() {
     let shop = Shop::open();
     let mut resource = ResourceShape::parse(CURRENCY);
-    for coin in list_entries(&shop, "/v1/currencies", TEST) {
+    for coin in shop.list_entries("/v1/currencies", TEST) {
         resource.assert_matches(&coin);
     }
     resource.assert_values_seen("kind");
@@ -257,12 +250,12 @@ fn event_fields_match_documentation_for_every_type() {
     shop.set_payment_state(&late, "confirmed");
     let mut resource = ResourceShape::parse(EVENT);
     for key in [TEST, LIVE] {
-        for event in list_entries(&shop, "/v1/events?limit=200", key) {
+        for event in shop.list_entries("/v1/events?limit=200", key) {
             resource.assert_matches(&event);
             assert_eq!(event["livemode"], key == LIVE);
             let kind = event["type"].as_str().unwrap();
             // The filter by event type accepts every type.
-            let of_type = list_entries(&shop, &format!("/v1/events?limit=200&type={kind}"), key);
+            let of_type = shop.list_entries(&format!("/v1/events?limit=200&type={kind}"), key);
             assert!(of_type.contains(&event) && of_type.iter().all(|one| one["type"] == kind));
             let object = &event["data"]["object"]["object"];
             let named = kind.split('.').next().unwrap();

@@ -1,6 +1,6 @@
 //! Limits on open files: the real binary under different system limits.
 
-use crate::http::connections::{assert_connection_works, with_timeouts};
+use crate::http::connections::{assert_connection_works, connect_to_url};
 use crate::support::process::Process;
 use crate::support::scratch::Scratch;
 use std::net::TcpStream;
@@ -17,17 +17,11 @@ fn coffer_with_limits(limits: &str, arguments: &[&str]) -> Command {
 const SANDBOX_ARGS: &[&str] =
     &["sandbox", "--listen", "127.0.0.1:0", "--exit-with-parent", "--log", "warn"];
 
-#[track_caller]
-fn connect(url: &str) -> TcpStream {
-    let address = url.strip_prefix("http://").unwrap();
-    with_timeouts(TcpStream::connect(address).unwrap())
-}
-
 #[test]
 fn start_raises_the_open_file_limit() {
     let process = Process::start(&mut coffer_with_limits("ulimit -Sn 64", SANDBOX_ARGS));
     let url = process.wait_for_url();
-    let mut open: Vec<TcpStream> = (0..100).map(|_| connect(&url)).collect();
+    let mut open: Vec<TcpStream> = (0..100).map(|_| connect_to_url(&url)).collect();
     open.iter_mut().for_each(assert_connection_works);
     open.iter_mut().for_each(assert_connection_works);
 }
@@ -40,9 +34,9 @@ fn start_warns_about_a_low_open_file_limit() {
     let mut process =
         Process::start_with_stderr(&mut coffer_with_limits("ulimit -n 200", SANDBOX_ARGS), errors);
     let url = process.wait_for_url();
-    let mut open: Vec<TcpStream> = (0..300).map(|_| connect(&url)).collect();
+    let mut open: Vec<TcpStream> = (0..300).map(|_| connect_to_url(&url)).collect();
     assert_connection_works(open.last_mut().unwrap());
-    assert_connection_works(&mut connect(&url));
+    assert_connection_works(&mut connect_to_url(&url));
     assert!(process.close_input_and_wait());
     let logged = std::fs::read_to_string(&log).unwrap();
     let words = "connections limited by open files: open_files=200 connections=100 configured=4096";
@@ -58,7 +52,7 @@ fn start_warns_about_a_low_open_file_limit() {
 }
 
 #[test]
-fn connection_limit_is_configurable() {
+pub fn connection_limit_is_configurable() {
     for wrong in ["15", "0", "many", "1000001"] {
         let arguments = ["sandbox", "--connections-max", wrong];
         let refused = coffer_with_limits("true", &arguments).output().unwrap();

@@ -3,21 +3,13 @@
 use crate::support::{LIVE, Shop, TEST};
 use serde_json::json;
 
-/// Returns the ids of a list.
-#[track_caller]
-fn list_ids(shop: &Shop, path: &str, key: &str) -> Vec<String> {
-    let list = shop.get(path, Some(key)).expect(200).json();
-    let entries = list["data"].as_array().unwrap().iter();
-    entries.map(|entry| entry["id"].as_str().unwrap().to_owned()).collect()
-}
-
 /// Asserts default and maximum size, and that a shorter list is a prefix of a longer one.
 #[track_caller]
 fn assert_limits(shop: &Shop, path: &str, key: &str, default: usize, most: usize) {
-    let list = |limit: usize| list_ids(shop, &format!("{path}?limit={limit}"), key);
+    let list = |limit: usize| shop.list_ids(&format!("{path}?limit={limit}"), key);
     let all = list(most);
     assert!(all.len() > default, "{path} has only {}", all.len());
-    assert_eq!(list_ids(shop, path, key), all[..default], "{path}");
+    assert_eq!(shop.list_ids(path, key), all[..default], "{path}");
     assert_eq!(list(1), all[..1], "{path}");
     for wrong in [0, most + 1] {
         let refused = shop.get(&format!("{path}?limit={wrong}"), Some(key));
@@ -36,7 +28,7 @@ fn lists_have_default_and_maximum_size() {
         shop.create_refund(&invoice, Some("1.00"));
         made.insert(0, payout);
     }
-    assert_eq!(list_ids(&shop, "/v1/payouts?limit=100", LIVE), made);
+    assert_eq!(shop.list_ids("/v1/payouts?limit=100", LIVE), made);
     assert_limits(&shop, "/v1/payouts", LIVE, 25, 100);
     assert_limits(&shop, "/v1/refunds", LIVE, 25, 100);
     assert_limits(&shop, "/v1/ledger", LIVE, 50, 200);
@@ -44,12 +36,12 @@ fn lists_have_default_and_maximum_size() {
         shop.create_invoice("1.00", json!({}));
     }
     assert_limits(&shop, "/v1/invoices", TEST, 25, 100);
-    assert_eq!(list_ids(&shop, "/v1/invoices?limit=100", TEST).len(), 100);
+    assert_eq!(shop.list_ids("/v1/invoices?limit=100", TEST).len(), 100);
     assert_limits(&shop, "/v1/events", TEST, 50, 200);
     for _ in 0..100 {
         shop.create_invoice("1.00", json!({}));
     }
-    assert_eq!(list_ids(&shop, "/v1/events?limit=200", TEST).len(), 200);
+    assert_eq!(shop.list_ids("/v1/events?limit=200", TEST).len(), 200);
     let page = shop.get("/v1/events", Some(TEST)).expect(200).json();
     assert_eq!(page["nextBefore"], page["data"][49]["id"], "the last one's");
 }
@@ -65,7 +57,7 @@ fn next_page_keeps_the_filter() {
         "/v1/events?type=invoice.created",
         "/v1/invoices?status=confirmed",
     ] {
-        let all = list_ids(&shop, path, TEST);
+        let all = shop.list_ids(path, TEST);
         let (mut seen, mut before) = (Vec::new(), String::new());
         while seen.len() < all.len() {
             let page = shop.get(&format!("{path}&limit=1{before}"), Some(TEST)).expect(200).json();
@@ -79,10 +71,10 @@ fn next_page_keeps_the_filter() {
         }
         assert_eq!(seen, all);
     }
-    let other = list_ids(&shop, "/v1/ledger", TEST).remove(0);
+    let other = shop.list_ids("/v1/ledger", TEST).remove(0);
     let live = shop.get(&format!("/v1/ledger?before={other}"), Some(LIVE));
     live.assert_error(400, "invalid_request", Some("before"));
-    let other = list_ids(&shop, "/v1/invoices", TEST).remove(0);
+    let other = shop.list_ids("/v1/invoices", TEST).remove(0);
     for wrong in [other.as_str(), "01a1fd70-f1c0-72d6-a3de-4fa0dcc29946", "x"] {
         let live = shop.get(&format!("/v1/invoices?before={wrong}"), Some(LIVE));
         live.assert_error(400, "invalid_request", Some("before"));

@@ -126,9 +126,5 @@ fn timeline_shows_a_new_coin_selection() {
         .collect();
     assert_eq!(picked, ["LTC", "BTC", "LTC"]);
     let nothing = interface.path("invoices/x/timeline");
-    interface.send(&interface.operator, "GET", &nothing, &Value::Null).assert_error(
-        404,
-        "not_found",
-        None,
-    );
+    interface.send_as_operator("GET", &nothing, &Value::Null).assert_error(404, "not_found", None);
 }

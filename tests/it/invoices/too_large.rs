@@ -169,7 +169,7 @@ fn assert_all_reads_succeed(interface: &OperatorInterface, id: &str) {
         interface.get(rest);
     }
     let summary = "/dashboard/api/summary?mode=test";
-    interface.send(&interface.operator, "GET", summary, &Value::Null).expect(200);
+    interface.send_as_operator("GET", summary, &Value::Null).expect(200);
 }
 
 #[test]

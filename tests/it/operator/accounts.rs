@@ -9,9 +9,8 @@ const NULL: Value = Value::Null;
 #[test]
 fn account_name_is_a_single_line() {
     let interface = OperatorInterface::open();
-    let send = |method: &str, path: &str, body: Value| {
-        interface.send(&interface.operator, method, path, &body)
-    };
+    let send =
+        |method: &str, path: &str, body: Value| interface.send_as_operator(method, path, &body);
     let accounts = send("GET", "/dashboard/api/accounts", NULL).expect(200).json();
     let id = accounts["data"][0]["id"].as_str().unwrap();
     for name in [
@@ -45,9 +44,8 @@ fn account_name_is_a_single_line() {
 #[test]
 fn operator_creates_account_and_changes_its_status() {
     let interface = OperatorInterface::open();
-    let send = |method: &str, path: &str, body: Value| {
-        interface.send(&interface.operator, method, path, &body)
-    };
+    let send =
+        |method: &str, path: &str, body: Value| interface.send_as_operator(method, path, &body);
     let made = send("POST", "/dashboard/api/accounts", json!({ "name": "Corner Shop" }));
     let made = made.expect(201).json();
     let id = made["id"].as_str().unwrap();
@@ -163,10 +161,10 @@ fn invalid_change_names_the_field_and_changes_nothing() {
     ] {
         let mut body = json!({ "ttlSeconds": 700 });
         body[param] = value;
-        let refused = interface.send(&interface.operator, "PATCH", &path, &body);
+        let refused = interface.send_as_operator("PATCH", &path, &body);
         refused.assert_error(400, "invalid_request", Some(param));
     }
-    let after = interface.send(&interface.operator, "GET", &path, &NULL);
+    let after = interface.send_as_operator("GET", &path, &NULL);
     assert_eq!(after.expect(200).json(), before);
 }
 

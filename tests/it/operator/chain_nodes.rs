@@ -320,9 +320,9 @@ fn only_operators_of_a_production_server_change_nodes() {
         refused.assert_error(403, "forbidden", None);
         interface.shop.send(method, path, &[], "").assert_error(401, "unauthorized", None);
     }
-    let refused = interface.send(&interface.operator, "PUT", ETHEREUM, &body);
+    let refused = interface.send_as_operator("PUT", ETHEREUM, &body);
     refused.assert_error(409, "invalid_transition", None);
-    let list = interface.send(&interface.operator, "GET", "/dashboard/api/chain-nodes", &NULL);
+    let list = interface.send_as_operator("GET", "/dashboard/api/chain-nodes", &NULL);
     assert_eq!(list.expect(200).json()["data"], json!([]));
 }
 

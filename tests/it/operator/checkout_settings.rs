@@ -13,7 +13,7 @@ fn account_path(interface: &OperatorInterface) -> String {
 fn new_account_has_the_documented_defaults() {
     let interface = OperatorInterface::open();
     let body = json!({ "name": "Corner Shop" });
-    let made = interface.send(&interface.operator, "POST", "/dashboard/api/accounts", &body);
+    let made = interface.send_as_operator("POST", "/dashboard/api/accounts", &body);
     let made = made.expect(201).json();
     for (name, value) in [
         ("status", json!("pending")),
@@ -39,7 +39,7 @@ fn invoice_keeps_the_tolerances_of_its_creation() {
     let shop = &interface.shop;
     let terms = json!({ "underBps": 0, "overBps": 2000 });
     let before = shop.create_invoice("100.00", json!({ "asset": "LTC" }));
-    interface.send(&interface.operator, "PATCH", &account_path(&interface), &terms).expect(200);
+    interface.send_as_operator("PATCH", &account_path(&interface), &terms).expect(200);
     for (amount, status) in [
         ("1.24987", "underpaid"),
         ("1.25", "confirmed"),
@@ -87,8 +87,8 @@ fn webhook_url_is_the_first_enabled_endpoint_of_the_mode() {
 fn favorite_coins_and_address_lines_are_kept_in_order() {
     let interface = OperatorInterface::open();
     let path = account_path(&interface);
-    let change = |body: &Value| interface.send(&interface.operator, "PATCH", &path, body);
-    let read = || interface.send(&interface.operator, "GET", &path, &Value::Null).json();
+    let change = |body: &Value| interface.send_as_operator("PATCH", &path, body);
+    let read = || interface.send_as_operator("GET", &path, &Value::Null).json();
     assert_eq!([&read()["favoriteCoins"], &read()["addressLines"]], [&json!([]); 2]);
     let coins = json!(["USDC-BASE", "BTC"]);
     let lines = json!([" 1 Example Street ", "", "<b>10115</b> Berlin"]);

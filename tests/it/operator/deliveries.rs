@@ -1,6 +1,7 @@
 //! Webhook deliveries in the operator interface: attempts and resending.
 
 use crate::support::database::execute_sql;
+use crate::support::object_id;
 use crate::support::operator_interface::{OTHER_ACCOUNT, OperatorInterface};
 use crate::support::process::Process;
 use crate::support::receiver::{Receiver, Reply};
@@ -26,7 +27,7 @@ fn set_endpoints(interface: &OperatorInterface, urls: &[&str]) -> Vec<String> {
     let list: Vec<Value> = urls.iter().map(endpoint).collect();
     let state = interface.shop.update_account(json!({ "endpoints": list })).json();
     let made = state["account"]["endpoints"].as_array().unwrap().iter();
-    made.map(|one| one["id"].as_str().unwrap().to_owned()).collect()
+    made.map(object_id).collect()
 }
 
 /// Returns the deliveries that match a query.
@@ -212,7 +213,7 @@ fn resend_rejects_removed_and_foreign_endpoints() {
     let live = interface.path(&one).replace("mode=test", "mode=live");
     let elsewhere = interface.path(&one).replace(&interface.account, OTHER_ACCOUNT);
     for path in [live, elsewhere, interface.path("deliveries/x/resend")] {
-        interface.send(&interface.operator, "POST", &path, &Value::Null).assert_error(
+        interface.send_as_operator("POST", &path, &Value::Null).assert_error(
             404,
             "not_found",
             None,

@@ -82,7 +82,7 @@ fn account_event_is_not_sent_to_legacy_endpoint_but_stays_readable() {
     let deliveries = format!("/dashboard/api/accounts/{}/deliveries", interface.account);
     let call = |interface: &OperatorInterface, method: &str, path: &str, body: &Value| {
         let path = format!("{path}?mode=live");
-        interface.send(&interface.operator, method, &path, body)
+        interface.send_as_operator(method, &path, body)
     };
     let listed = call(&interface, "GET", &deliveries, &Value::Null).expect(200).json();
     let listed = &listed["data"][0];

@@ -236,7 +236,7 @@ fn exports_check_access_and_name() {
     }
     for (query, param) in [("from=x", "from"), ("to=1", "to"), ("mode=both", "mode")] {
         let path = interface.path("exports/ledger.csv").replace("mode=test", query);
-        interface.send(&interface.operator, "GET", &path, &Value::Null).assert_error(
+        interface.send_as_operator("GET", &path, &Value::Null).assert_error(
             400,
             "invalid_request",
             Some(param),

@@ -45,7 +45,7 @@ fn text_names_objects_of_each_kind() {
     }
     assert_eq!(interface.get("matches")["data"], json!([]), "without a text");
     let live = interface.path("matches?text=ada").replace("mode=test", "mode=live");
-    let live = interface.send(&interface.operator, "GET", &live, &Value::Null).expect(200);
+    let live = interface.send_as_operator("GET", &live, &Value::Null).expect(200);
     assert_eq!(live.json()["data"], json!([]));
     interface.assert_access("listMatches", "GET", "matches?text=ada", false);
 }

@@ -101,7 +101,7 @@ fn call_route(interface: &OperatorInterface, route: &Route, body: &Value) -> Res
     let path = path.replace("{chain}", "solana").replace("{pool}", "solana");
     let path = path.replace("{id}", "01a1fd55-7a80-7af2-9132-000000000000");
     let body = if route.method == "GET" { &NULL } else { body };
-    interface.send(&interface.operator, route.method, &path, body)
+    interface.send_as_operator(route.method, &path, body)
 }
 
 /// Returns the sorted names of the operations whose rule `is_of` accepts.
@@ -147,7 +147,7 @@ fn sensitive_operations_reject_an_old_password() {
     assert_eq!(interface.audit_entry_count(), before, "nothing was done");
     // Operations that are not sensitive still work.
     interface.get("keys");
-    let session = interface.send(&interface.operator, "GET", "/dashboard/api/session", &NULL);
+    let session = interface.send_as_operator("GET", "/dashboard/api/session", &NULL);
     session.expect(200);
 }
 
@@ -167,13 +167,13 @@ fn sensitive_field_requires_a_recent_password() {
     }
     // Other fields need no recent password, and an invalid body is reported as invalid.
     let path = format!("/dashboard/api/accounts/{}", interface.account);
-    let change = |body: &Value| interface.send(&interface.operator, "PATCH", &path, body);
+    let change = |body: &Value| interface.send_as_operator("PATCH", &path, body);
     change(&json!({ "name": "A shop", "branding": { "color": "#0a84ff" } })).expect(200);
     change(&json!([])).assert_error(400, "invalid_request", None);
     change(&json!({ "name": 7 })).assert_error(400, "invalid_request", Some("name"));
     let settings = "/dashboard/api/settings";
     let pause = json!({ "maintenance": true });
-    interface.send(&interface.operator, "PUT", settings, &pause).expect(200);
+    interface.send_as_operator("PUT", settings, &pause).expect(200);
 }
 
 #[test]
@@ -202,10 +202,10 @@ fn moving_money_requires_a_recent_password() {
     for (method, path, body, status) in acts {
         make_password_entries_older(&interface, 900_000);
         let before = interface.audit_entry_count();
-        let send = || interface.send(&interface.operator, method, path, &body);
+        let send = || interface.send_as_operator(method, path, &body);
         send().assert_error(403, "reauthentication_required", None);
         assert_eq!(interface.audit_entry_count(), before, "{path} did something");
-        interface.send(&interface.operator, "POST", CONFIRM_PATH, &confirm).expect(204);
+        interface.send_as_operator("POST", CONFIRM_PATH, &confirm).expect(204);
         send().expect(status);
     }
 }

@@ -1,6 +1,7 @@
 //! Payouts and refunds sent by hand: payment data for the sender's wallet, and paged lists.
 
 use crate::support::installation::{EMAIL, Installation, RunningServer, SOLANA};
+use crate::support::object_ids;
 use crate::support::operator_interface::{OTHER_ACCOUNT, OperatorInterface};
 use serde_json::{Value, json};
 
@@ -103,11 +104,7 @@ fn old_refunds_are_listed_filtered_and_found() {
     }
     let reject = json!({ "action": "reject" });
     let path = format!("/dashboard/api/refunds/{}", made[4]);
-    interface.send(&interface.operator, "POST", &path, &reject).expect(200);
-    let ids = |page: &Value| -> Vec<String> {
-        let data = page["data"].as_array().unwrap().iter();
-        data.map(|one| one["id"].as_str().unwrap().to_owned()).collect()
-    };
+    interface.send_as_operator("POST", &path, &reject).expect(200);
     let all = "/dashboard/api/refunds?mode=test&limit=2";
     let of_all = |rest: &str| interface.get_path(&format!("{all}{rest}"));
     let of_account = |rest: &str| interface.get(&format!("refunds?limit=2{rest}"));
@@ -116,7 +113,7 @@ fn old_refunds_are_listed_filtered_and_found() {
         let (mut found, mut before) = (Vec::new(), String::new());
         loop {
             let page = list(&before);
-            found.extend(ids(&page));
+            found.extend(object_ids(&page));
             assert_eq!(page["hasMore"], page["nextBefore"] != Value::Null);
             let Some(next) = page["nextBefore"].as_str() else {
                 break;
@@ -124,8 +121,8 @@ fn old_refunds_are_listed_filtered_and_found() {
             before = format!("&before={next}");
         }
         assert_eq!(found, made);
-        assert_eq!(ids(&list("&status=rejected")), made[4..]);
-        assert_eq!(ids(&list(&format!("&status=requested&before={}", made[2]))), made[3..4]);
+        assert_eq!(object_ids(&list("&status=rejected")), made[4..]);
+        assert_eq!(object_ids(&list(&format!("&status=requested&before={}", made[2]))), made[3..4]);
     }
     assert_found_by_id(&interface, &made[4], invoice["id"].as_str().unwrap());
 }

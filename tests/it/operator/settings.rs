@@ -1,6 +1,7 @@
 //! Service settings: maintenance, available coins and the audit log.
 
 use crate::coins::table::COINS;
+use crate::support::object_id;
 use crate::support::operator_interface::{OTHER_ACCOUNT, OperatorInterface};
 use crate::support::{LIVE, TEST};
 use serde_json::{Value, json};
@@ -13,7 +14,7 @@ fn maintenance_pauses_live_invoices() {
     let path = "/dashboard/api/settings";
     let read = || interface.get_path(path);
     assert_eq!(read()["maintenance"], false);
-    let set = |body: Value| interface.send(&interface.operator, "PUT", path, &body);
+    let set = |body: Value| interface.send_as_operator("PUT", path, &body);
     set(json!({ "maintenance": true })).expect(200);
     assert_eq!(read()["maintenance"], true);
     let create = |key: &str| {
@@ -34,7 +35,7 @@ fn confirmations_are_set_for_each_coin_and_logged() {
     let interface = OperatorInterface::open();
     let path = "/dashboard/api/settings";
     let read = || interface.get_path(path)["confirmations"].clone();
-    let set = |body: Value| interface.send(&interface.operator, "PUT", path, &body);
+    let set = |body: Value| interface.send_as_operator("PUT", path, &body);
     let by_default = read();
     assert_eq!(by_default.as_object().unwrap().len(), COINS.len());
     let tiers = |few: u32, more: u32, most: Value| {
@@ -96,7 +97,7 @@ fn assert_invalid_confirmations_change_nothing(interface: &OperatorInterface, ow
     ] {
         let body = json!({ "maintenance": true, "confirmations": confirmations });
         let path = "/dashboard/api/settings";
-        let answer = interface.send(&interface.operator, "PUT", path, &body);
+        let answer = interface.send_as_operator("PUT", path, &body);
         answer.assert_error(400, "invalid_request", Some(field));
     }
 }
@@ -109,7 +110,7 @@ fn disabled_coin_is_not_offered_but_quotes_stay_payable() {
     let fresh = shop.create_invoice("20.00", json!({}));
     let switch = |asset: &str, body: Value| {
         let path = format!("/dashboard/api/coins/{asset}");
-        interface.send(&interface.operator, "PUT", &path, &body)
+        interface.send_as_operator("PUT", &path, &body)
     };
     let off = switch("LTC", json!({ "enabled": false })).expect(200).json();
     assert_eq!((&off["asset"], &off["enabled"]), (&json!("LTC"), &json!(false)));
@@ -122,7 +123,7 @@ fn disabled_coin_is_not_offered_but_quotes_stay_payable() {
     let ids = |path: &str, key: &str, list: &str| {
         let answer = shop.get(path, Some(key)).expect(200).json();
         let all = answer[list].as_array().unwrap().iter();
-        all.map(|coin| coin["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        all.map(object_id).collect::<Vec<_>>()
     };
     for (path, key, list) in
         [("/v1/currencies", TEST, "data"), ("/v1/public/config", "pk_test_sandbox", "coins")]
@@ -155,7 +156,7 @@ fn audit_log_is_paged_and_merchant_sees_own_entries() {
         interface.request("POST", "keys", &body).expect(201);
     }
     let other = format!("/dashboard/api/accounts/{OTHER_ACCOUNT}/keys");
-    interface.send(&interface.operator, "POST", &other, &body).expect(201);
+    interface.send_as_operator("POST", &other, &body).expect(201);
     let log = |cookie: &str, query: &str| {
         let path = format!("/dashboard/api/audit-log?{query}");
         interface.send(cookie, "GET", &path, &NULL)

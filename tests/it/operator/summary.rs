@@ -1,5 +1,6 @@
 //! Counts on the overview page: a change of an object changes its own count, and no other count.
 
+use super::deliveries::receiver_with_status;
 use crate::support::object_id;
 use crate::support::operator_interface::{OTHER_ACCOUNT, OperatorInterface};
 use crate::support::receiver::{Receiver, Reply};
@@ -54,7 +55,7 @@ impl OperatorInterface {
             *expected.pointer_mut(pointer).unwrap() = value.clone();
         }
         let path = "/dashboard/api/summary";
-        let summary = self.send(&self.operator, "GET", path, &NULL);
+        let summary = self.send_as_operator("GET", path, &NULL);
         assert_eq!(summary.expect(200).json(), expected);
     }
 
@@ -75,7 +76,7 @@ impl OperatorInterface {
     #[track_caller]
     fn send_expecting_success(&self, method: &str, path: &str, body: Value) -> Value {
         let path = format!("/dashboard/api/{path}");
-        let answer = self.send(&self.operator, method, &path, &body);
+        let answer = self.send_as_operator(method, &path, &body);
         assert!((200..300).contains(&answer.status), "{}", answer.text);
         answer.json()
     }
@@ -281,12 +282,6 @@ fn waiting_servers_are_counted() {
     interface.assert_live_summary(&[("/serversUnknown", json!(1))]);
     decide(json!({ "action": "delete" }));
     interface.assert_live_summary(&[]);
-}
-
-/// Starts a receiver that replies with the status stored in `status`.
-fn receiver_with_status(status: &Arc<AtomicU16>) -> Receiver {
-    let status = Arc::clone(status);
-    Receiver::start_with_script(move |_, _| Reply::Status(status.load(Ordering::SeqCst)))
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Payouts and refunds in the operator interface: access, approval data and the audit log.
 
-use crate::support::{LIVE, Response, Shop, TEST};
+use crate::support::object_ids;
+use crate::support::operator_interface::OperatorInterface;
+use crate::support::{LIVE, TEST};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
@@ -9,100 +11,41 @@ const MERCHANT_EMAIL: &str = "merchant@sandbox.test";
 /// A Solana address.
 const SOLANA_ADDRESS: &str = "4Nd1mYQZKXmxYkS8VqzuR8yGx1k9w5iP1zv2n7K8d3rT";
 
-/// A sandbox with the id of its account, and the cookies of the operator and of the account's user.
-struct TransferInterface {
-    shop: Shop,
-    account: String,
-    operator: String,
-    merchant: String,
-}
-
-impl TransferInterface {
-    #[track_caller]
-    fn open() -> TransferInterface {
-        let shop = Shop::open();
-        let conn = Connection::open(shop.file()).unwrap();
-        // The statements create a second account, and users of both accounts with the operator's password.
-        conn.execute_batch(
-            "create temp table copied as select * from accounts;
-             update copied set seq = 2, id = '01a1fd55-7a80-7af2-9132-9b2fc82e5efe';
-             insert into accounts select * from copied;
-             insert into users (id, email, password_hash, role, account, created_at)
-               select 'm', 'merchant@sandbox.test', password_hash, 'merchant', 1, 0 from users;
-             insert into users (id, email, password_hash, role, account, created_at)
-               select 'o', 'other@sandbox.test', password_hash, 'merchant', 2, 0 from users limit 1;",
-        )
-        .unwrap();
-        let merchant = shop.get("/v1/merchant", Some(LIVE)).expect(200).json();
-        let account = merchant["id"].as_str().unwrap();
-        TransferInterface {
-            account: account.to_owned(),
-            operator: shop.sign_in(OPERATOR_EMAIL),
-            merchant: shop.sign_in(MERCHANT_EMAIL),
-            shop,
-        }
-    }
-
-    #[track_caller]
-    fn send(&self, cookie: &str, method: &str, path: &str, body: Value) -> Response {
-        let body = if method == "GET" { String::new() } else { body.to_string() };
-        self.shop.send(method, path, &[("cookie", cookie)], &body)
-    }
-
-    /// Sends a request as the operator.
-    #[track_caller]
-    fn send_as_operator(&self, method: &str, path: &str, body: Value) -> Response {
-        self.send(&self.operator, method, path, body)
-    }
-
-    /// Returns actor and action of each audit log entry about an object.
-    #[track_caller]
-    fn audit_entries(&self, id: &str) -> Vec<(String, String)> {
-        let conn = Connection::open(self.shop.file()).unwrap();
-        let mut rows = conn
-            .prepare("select actor, action from audit_log where object_id = ?1 and account = 1 order by seq")
-            .unwrap();
-        let rows = rows.query_map([id], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
-        rows.map(Result::unwrap).collect()
-    }
-}
-
 #[test]
 fn merchant_requests_payout_and_operator_processes_it() {
-    let interface = TransferInterface::open();
+    let interface = OperatorInterface::open();
     interface.shop.fund_balance(LIVE, "100.00", "EUR");
     let path = format!("/dashboard/api/accounts/{}/payouts", interface.account);
     let body = json!({ "amount": "20.00" });
-    let payout =
-        interface.send(&interface.merchant, "POST", &path, body.clone()).expect(201).json();
+    let payout = interface.send(&interface.merchant, "POST", &path, &body).expect(201).json();
     let id = payout["id"].as_str().unwrap();
     assert_eq!(payout["account"], interface.account);
     assert_eq!(payout["sending"], Value::Null);
     // Requests with a session pass the same checks as requests with a key. The query parameter selects the mode.
-    interface.send(&interface.merchant, "POST", &path, body.clone()).assert_error(
+    interface.send(&interface.merchant, "POST", &path, &body).assert_error(
         409,
         "payout_open",
         None,
     );
-    interface.send_as_operator("POST", &format!("{path}?mode=test"), body).assert_error(
+    interface.send_as_operator("POST", &format!("{path}?mode=test"), &body).assert_error(
         400,
         "test_mode",
         None,
     );
-    let list = interface.send(&interface.merchant, "GET", &path, Value::Null).expect(200).json();
+    let list = interface.send(&interface.merchant, "GET", &path, &Value::Null).expect(200).json();
     assert_eq!(list["data"], json!([payout]));
     let step = format!("/dashboard/api/payouts/{id}");
     interface
-        .send(&interface.merchant, "POST", &step, json!({ "action": "approve" }))
+        .send(&interface.merchant, "POST", &step, &json!({ "action": "approve" }))
         .assert_error(403, "forbidden", None);
     let approve = json!({ "action": "approve", "rate": "160.5", "networkFee": "0.01" });
-    let approved = interface.send_as_operator("POST", &step, approve).expect(200).json();
+    let approved = interface.send_as_operator("POST", &step, &approve).expect(200).json();
     // The amount is 20.00 EUR at 160.5 EUR for one SOL, less the network fee of 0.01 SOL.
     let terms = ["rate", "networkFeeCrypto", "amountCrypto"].map(|field| approved[field].clone());
     assert_eq!(terms, [json!("160.5"), json!("0.01"), json!("0.11461059")]);
-    interface.send_as_operator("POST", &step, json!({ "action": "process" })).expect(200);
+    interface.send_as_operator("POST", &step, &json!({ "action": "process" })).expect(200);
     let paid = interface
-        .send_as_operator("POST", &step, json!({ "action": "pay", "txid": "5wHu" }))
+        .send_as_operator("POST", &step, &json!({ "action": "pay", "txid": "5wHu" }))
         .expect(200)
         .json();
     assert_eq!((&paid["status"], &paid["txid"]), (&json!("paid"), &json!("5wHu")));
@@ -120,7 +63,7 @@ fn merchant_requests_payout_and_operator_processes_it() {
 
 #[test]
 fn refund_is_requested_and_processed() {
-    let interface = TransferInterface::open();
+    let interface = OperatorInterface::open();
     let invoice = interface.shop.fund_balance(TEST, "100.00", "EUR");
     let path = format!("/dashboard/api/accounts/{}/refunds?mode=test", interface.account);
     let body = json!({ "invoice": invoice, "amount": "5.00", "asset": "SOL", "toAddress": SOLANA_ADDRESS, "reason": "late" });
@@ -135,18 +78,18 @@ fn refund_is_requested_and_processed() {
     );
     for query in ["", &format!("&invoiceId={invoice}"), "&limit=1"] {
         let list = interface
-            .send_as_operator("GET", &format!("{path}{query}"), Value::Null)
+            .send_as_operator("GET", &format!("{path}{query}"), &Value::Null)
             .expect(200)
             .json();
         assert_eq!(list["data"], json!([refund]));
     }
     // The test refund is not visible in live mode.
     let live = path.replace("?mode=test", "");
-    let list = interface.send_as_operator("GET", &live, Value::Null).expect(200).json();
+    let list = interface.send_as_operator("GET", &live, &Value::Null).expect(200).json();
     assert_eq!(list["data"], json!([]));
-    interface.send_as_operator("POST", &live, body.clone()).assert_error(404, "not_found", None);
+    interface.send_as_operator("POST", &live, &body).assert_error(404, "not_found", None);
     let no_address = json!({ "invoice": invoice });
-    interface.send_as_operator("POST", &path, no_address).assert_error(
+    interface.send_as_operator("POST", &path, &no_address).assert_error(
         400,
         "invalid_request",
         Some("toAddress"),
@@ -154,12 +97,12 @@ fn refund_is_requested_and_processed() {
     let step = format!("/dashboard/api/refunds/{id}");
     // In test mode, missing approval data is generated.
     let approved = interface
-        .send_as_operator("POST", &step, json!({ "action": "approve" }))
+        .send_as_operator("POST", &step, &json!({ "action": "approve" }))
         .expect(200)
         .json();
     assert_eq!(approved["rate"], "150");
     let failed = json!({ "action": "fail", "reason": "no" });
-    let failed = interface.send_as_operator("POST", &step, failed).expect(200).json();
+    let failed = interface.send_as_operator("POST", &step, &failed).expect(200).json();
     assert_eq!((&failed["status"], &failed["failureReason"]), (&json!("failed"), &json!("no")));
     let who = |action: &str, actor: &str| (actor.to_owned(), format!("refund.{action}"));
     assert_eq!(
@@ -174,7 +117,7 @@ fn refund_is_requested_and_processed() {
 
 #[test]
 fn invalid_approval_is_rejected() {
-    let interface = TransferInterface::open();
+    let interface = OperatorInterface::open();
     interface.shop.fund_balance(LIVE, "100.00", "EUR");
     let id = interface.shop.create_payout("20.00");
     let step = format!("/dashboard/api/payouts/{id}");
@@ -193,22 +136,22 @@ fn invalid_approval_is_rejected() {
     ] {
         let mut body = json!({ "action": "approve", "rate": "150", "networkFee": "0" });
         body[field] = value;
-        interface.send_as_operator("POST", &step, body).assert_error(
+        interface.send_as_operator("POST", &step, &body).assert_error(
             400,
             "invalid_request",
             Some(field),
         );
     }
-    interface.send_as_operator("POST", &step, json!({ "action": "pay" })).assert_error(
+    interface.send_as_operator("POST", &step, &json!({ "action": "pay" })).assert_error(
         409,
         "invalid_transition",
         Some("action"),
     );
     interface
-        .send_as_operator("POST", "/dashboard/api/payouts/x", json!({ "action": "pay" }))
+        .send_as_operator("POST", "/dashboard/api/payouts/x", &json!({ "action": "pay" }))
         .assert_error(404, "not_found", None);
     let as_refund = step.replace("payouts", "refunds");
-    interface.send_as_operator("POST", &as_refund, json!({ "action": "reject" })).assert_error(
+    interface.send_as_operator("POST", &as_refund, &json!({ "action": "reject" })).assert_error(
         404,
         "not_found",
         None,
@@ -217,7 +160,7 @@ fn invalid_approval_is_rejected() {
 
 #[test]
 fn operator_sees_waiting_transfers_of_all_accounts() {
-    let interface = TransferInterface::open();
+    let interface = OperatorInterface::open();
     let invoice = interface.shop.fund_balance(LIVE, "100.00", "EUR");
     let (payout, refund) = (
         interface.shop.create_payout("20.00"),
@@ -225,22 +168,15 @@ fn operator_sees_waiting_transfers_of_all_accounts() {
     );
     interface.shop.apply_actions("payouts", &payout, &["approve"]);
     for (path, id) in [("/dashboard/api/payouts", &payout), ("/dashboard/api/refunds", &refund)] {
-        let found = |query: &str| {
-            let list = interface
-                .send_as_operator("GET", &format!("{path}{query}"), Value::Null)
-                .expect(200)
-                .json();
-            let ids = list["data"].as_array().unwrap().iter();
-            ids.map(|transfer| transfer["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
-        };
+        let found = |query: &str| object_ids(&interface.get_path(&format!("{path}{query}")));
         let status = if *id == payout { "approved" } else { "requested" };
         assert_eq!(found(""), [id.as_str()]);
         assert_eq!(found(&format!("?status={status}&limit=5")), [id.as_str()]);
         assert_eq!(found("?status=processing"), Vec::<String>::new());
         assert_eq!(found("?mode=test"), Vec::<String>::new());
-        let answer = interface.send_as_operator("GET", &format!("{path}?status=x"), Value::Null);
+        let answer = interface.send_as_operator("GET", &format!("{path}?status=x"), &Value::Null);
         answer.assert_error(400, "invalid_request", Some("status"));
-        interface.send(&interface.merchant, "GET", path, Value::Null).assert_error(
+        interface.send(&interface.merchant, "GET", path, &Value::Null).assert_error(
             403,
             "forbidden",
             None,
@@ -250,33 +186,29 @@ fn operator_sees_waiting_transfers_of_all_accounts() {
 
 #[test]
 fn user_of_another_account_finds_nothing() {
-    let interface = TransferInterface::open();
+    let interface = OperatorInterface::open();
     let invoice = interface.shop.fund_balance(LIVE, "100.00", "EUR");
-    let other = interface.shop.sign_in("other@sandbox.test");
+    let other = &interface.stranger;
     let body = json!({ "amount": "20.00", "invoice": invoice, "toAddress": SOLANA_ADDRESS });
     for kind in ["payouts", "refunds"] {
         let path = format!("/dashboard/api/accounts/{}/{kind}", interface.account);
         for method in ["GET", "POST"] {
-            interface.send(&other, method, &path, body.clone()).assert_error(
-                404,
-                "not_found",
-                None,
-            );
+            interface.send(other, method, &path, &body).assert_error(404, "not_found", None);
         }
     }
     // A refund of one account cannot refer to an invoice of another account.
     let own = "/dashboard/api/accounts/01a1fd55-7a80-7af2-9132-9b2fc82e5efe/refunds";
     let body = json!({ "invoice": invoice, "toAddress": SOLANA_ADDRESS });
-    interface.send(&other, "POST", own, body).assert_error(404, "not_found", None);
+    interface.send(other, "POST", own, &body).assert_error(404, "not_found", None);
     assert_eq!(
-        interface.send(&other, "GET", own, Value::Null).expect(200).json(),
+        interface.send(other, "GET", own, &Value::Null).expect(200).json(),
         json!({ "data": [], "hasMore": false, "nextBefore": null })
     );
 }
 
 #[test]
 fn key_of_another_account_finds_nothing() {
-    let interface = TransferInterface::open();
+    let interface = OperatorInterface::open();
     let invoice = interface.shop.fund_balance(LIVE, "100.00", "EUR");
     let conn = Connection::open(interface.shop.file()).unwrap();
     let key = "sk_live_other";

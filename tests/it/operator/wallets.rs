@@ -5,7 +5,7 @@ use crate::support::audit::assert_audit_clean;
 use crate::support::command::{CommandOutput, coffer_output_with_input, run_coffer};
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::scratch::Scratch;
-use crate::support::{LIVE, Response, Shop};
+use crate::support::{LIVE, Shop};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -24,17 +24,6 @@ const NULL: Value = Value::Null;
 const WALLETS_PATH: &str = "/dashboard/api/wallets";
 const WALLET_CHECK_PATH: &str = "/dashboard/api/wallets/check";
 const OWN_ADDRESSES_PATH: &str = "/dashboard/api/own-addresses";
-
-/// Sends a request as the operator.
-#[track_caller]
-fn send_as_operator(
-    interface: &OperatorInterface,
-    method: &str,
-    path: &str,
-    body: &Value,
-) -> Response {
-    interface.send(&interface.operator, method, path, body)
-}
 
 /// Runs `coffer wallet …` on a file with this standard input.
 #[track_caller]
@@ -155,7 +144,7 @@ fn invalid_wallet_command_explains_the_right_form() {
 fn operator_adds_and_retires_wallets_and_changes_are_logged() {
     let interface = OperatorInterface::open();
     let send =
-        |method: &str, path: &str, body: &Value| send_as_operator(&interface, method, path, body);
+        |method: &str, path: &str, body: &Value| interface.send_as_operator(method, path, body);
     let body = json!({ "chain": "bitcoin", "key": ZPUB, "name": "Till", "next": 4 });
     let checked = send("POST", WALLET_CHECK_PATH, &body).expect(200).json();
     assert_eq!(checked["addresses"], json!(BITCOIN_ADDRESSES));
@@ -208,7 +197,7 @@ const INVALID_BODIES: [(&str, &str); 11] = [
 fn invalid_or_forbidden_wallet_changes_nothing() {
     let interface = OperatorInterface::open();
     let send =
-        |method: &str, path: &str, body: &Value| send_as_operator(&interface, method, path, body);
+        |method: &str, path: &str, body: &Value| interface.send_as_operator(method, path, body);
     for (body, param) in INVALID_BODIES {
         let keys =
             body.replace("\"Z\"", &format!("\"{ZPUB}\"")).replace("\"X\"", &format!("\"{XPUB}\""));
@@ -242,7 +231,7 @@ fn received_payments_of_a_wallet_are_listed_by_path_address_and_coin() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;
     let send =
-        |method: &str, path: &str, body: &Value| send_as_operator(&interface, method, path, body);
+        |method: &str, path: &str, body: &Value| interface.send_as_operator(method, path, body);
     let body = json!({ "chain": "evm", "key": EVM_XPUB });
     let id = send("POST", WALLETS_PATH, &body).expect(201).id();
     // Two live invoices get addresses of the wallet. Payments in both coins go to the second address.

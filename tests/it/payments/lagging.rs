@@ -26,9 +26,7 @@ impl Shop {
     /// Returns the ids of the coins that the shop offers in live mode.
     #[track_caller]
     fn offered_coins(&self) -> Vec<String> {
-        let list = self.get("/v1/currencies", Some(LIVE)).expect(200).json();
-        let ids = list["data"].as_array().unwrap().iter();
-        ids.map(|coin| coin["id"].as_str().unwrap().to_owned()).collect()
+        self.list_ids("/v1/currencies", LIVE)
     }
 }
 

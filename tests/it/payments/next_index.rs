@@ -200,7 +200,7 @@ fn operator_request_obeys_the_rules_of_the_next_index() {
     let interface = OperatorInterface::open();
     let send = |path: &str, next: Value| {
         let body = json!({ "chain": "bitcoin", "key": ZPUB, "next": next });
-        interface.send(&interface.operator, "POST", path, &body)
+        interface.send_as_operator("POST", path, &body)
     };
     let (wallets, check) = ("/dashboard/api/wallets", "/dashboard/api/wallets/check");
     for path in [wallets, check] {

@@ -13,6 +13,7 @@ use crate::support::dice::Dice;
 use crate::support::installation::{
     ETHEREUM, Installation, RunningServer, approval_body, signer_settings,
 };
+use crate::support::object_id;
 use crate::support::surfpool::address_without_key;
 use coffer::domain::asset::Chain;
 use rusqlite::Connection;
@@ -117,7 +118,7 @@ impl RestoredShop {
     fn signer_transfer_ids(&self) -> Vec<String> {
         let sent = std::fs::read_to_string(self.served.path("sent")).unwrap_or_default();
         let orders = sent.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        orders.map(|order| order["id"].as_str().unwrap().to_owned()).collect()
+        orders.map(|order| object_id(&order)).collect()
     }
 
     /// Assigns addresses, requests a payout, and takes a copy of the file. Returns the payout's id, and `true` if the

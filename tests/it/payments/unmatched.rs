@@ -1,22 +1,15 @@
 //! Unmatched payments, which wait for an operator.
 
 use super::operator::FOREIGN;
-use crate::support::{LIVE, Shop, TEST};
+use crate::support::object_ids;
+use crate::support::{Shop, TEST};
 use serde_json::{Value, json};
 
 const PATH: &str = "/sandbox/payments";
 
-/// Opens a shop with the customer `ada` in both modes.
-fn open_shop() -> Shop {
-    let shop = Shop::open();
-    shop.create_addresses(TEST, "ada").expect(201);
-    shop.create_addresses(LIVE, "ada").expect(201);
-    shop
-}
-
 #[test]
 fn transaction_may_pay_an_invoice_a_customer_and_an_unknown_address() {
-    let shop = open_shop();
+    let shop = Shop::with_customer();
     let invoice = shop.create_invoice("60.00", json!({ "asset": "BTC" }));
     let customer = shop.customer_address(TEST, "ada", "utxo");
     let pay = |address: &Value| {
@@ -45,7 +38,7 @@ fn list_unmatched(shop: &Shop, cookie: &str, query: &str) -> Value {
 
 #[test]
 fn incomplete_payment_is_rejected() {
-    let shop = open_shop();
+    let shop = Shop::with_customer();
     let invoice = shop.create_invoice("100.00", json!({ "asset": "ETH" }));
     let address = &invoice["depositAddress"];
     shop.post(PATH, None, json!({ "address": address, "asset": "USDC-BASE" })).assert_error(
@@ -68,7 +61,7 @@ fn incomplete_payment_is_rejected() {
 
 #[test]
 fn unmatched_payment_is_stored_and_books_nothing() {
-    let shop = open_shop();
+    let shop = Shop::with_customer();
     let invoice = shop.create_invoice("100.00", json!({ "asset": "ETH" }));
     let (address, id) = (&invoice["depositAddress"], invoice["id"].as_str().unwrap());
     let strange =
@@ -118,7 +111,7 @@ fn unmatched_payment_is_stored_and_books_nothing() {
 
 #[test]
 fn operator_resolves_an_unmatched_payment() {
-    let shop = open_shop();
+    let shop = Shop::with_customer();
     let cookie = shop.sign_in_operator();
     let mut ids: Vec<String> = Vec::new();
     for number in 1..=3 {
@@ -126,9 +119,7 @@ fn operator_resolves_an_unmatched_payment() {
     }
     let listed = |query: &str| {
         let page = list_unmatched(&shop, &cookie, query);
-        let entries = page["data"].as_array().unwrap().iter();
-        let ids = entries.map(|entry| entry["id"].as_str().unwrap().to_owned());
-        (ids.collect::<Vec<_>>(), page["nextBefore"].clone(), page["hasMore"] == true)
+        (object_ids(&page), page["nextBefore"].clone(), page["hasMore"] == true)
     };
     assert_eq!(listed("?limit=2"), (ids[..2].to_vec(), json!(ids[1]), true));
     let next = format!("?limit=2&before={}", ids[1]);
@@ -156,7 +147,7 @@ fn operator_resolves_an_unmatched_payment() {
 
 #[test]
 fn resolution_requires_an_operator_and_a_valid_note() {
-    let shop = open_shop();
+    let shop = Shop::with_customer();
     let cookie = shop.sign_in_operator();
     let id = shop.pay(json!({ "address": FOREIGN, "asset": "BTC", "amount": "1" }));
     let path = |id: &str| format!("/dashboard/api/unmatched-payments/{id}");

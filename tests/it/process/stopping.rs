@@ -1,7 +1,7 @@
 //! A stopping server waits for requests in progress and for a running signer at the same time. Each has its own
 //! timeout. The server starts no new work and loses no result.
 
-use crate::http::connections::{assert_connection_works, read_response, with_timeouts};
+use crate::http::connections::{assert_connection_works, connect_to_url, read_response};
 use crate::support::installation::{
     ETHEREUM, Installation, approval_body, program_start_count, signer_settings,
 };
@@ -42,15 +42,10 @@ fn start_with_signer(served: &Installation, signer: &str, command_drain_ms: u64)
     Server::start(config).unwrap()
 }
 
-fn connect(url: &str) -> TcpStream {
-    let address = url.strip_prefix("http://").unwrap();
-    with_timeouts(TcpStream::connect(address).unwrap())
-}
-
 /// Opens an idle connection, which the server closes when it stops.
 #[track_caller]
 fn open_idle_connection(url: &str) -> TcpStream {
-    let mut stream = connect(url);
+    let mut stream = connect_to_url(url);
     assert_connection_works(&mut stream);
     stream
 }
@@ -59,7 +54,7 @@ fn open_idle_connection(url: &str) -> TcpStream {
 #[track_caller]
 fn begin_post(url: &str, path: &str, credential: &str, body: &Value) -> TcpStream {
     let length = body.to_string().len();
-    let mut stream = connect(url);
+    let mut stream = connect_to_url(url);
     let head = format!(
         "POST {path} HTTP/1.1\r\nHost: localhost\r\n{credential}\r\nContent-Length: {length}\r\nExpect: 100-continue\r\n\r\n"
     );

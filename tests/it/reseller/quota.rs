@@ -1,5 +1,6 @@
 //! Server quota: the operator enables servers for each account.
 
+use super::servers::order_body;
 use crate::invoices::idempotency::concurrent_responses;
 use crate::support::command::{run_coffer, run_coffer_json};
 use crate::support::database::text_column;
@@ -10,10 +11,6 @@ use crate::support::{Response, Shop, agent, send};
 use serde_json::{Value, json};
 
 const SERVERS: &str = "/reseller/servers";
-
-fn order_body() -> Value {
-    json!({ "type": "kvm", "hostname": "web-1.example.com", "cpu": 2, "ramMb": 2048, "diskGb": 20 })
-}
 
 #[track_caller]
 fn order_server(shop: &Shop, more: &[(&str, &str)]) -> Response {
@@ -27,7 +24,7 @@ fn account_has_at_most_its_quota_of_servers() {
     let shop = &interface.shop;
     let decide = |server: &Value, body: Value| {
         let path = format!("/dashboard/api/servers/{}", server["id"].as_str().unwrap());
-        interface.send(&interface.operator, "POST", &path, &body).expect(200)
+        interface.send_as_operator("POST", &path, &body).expect(200)
     };
     shop.update_account(json!({ "serverQuota": 2 }));
     let first = order_server(shop, &[("Idempotency-Key", "first")]).expect(201);

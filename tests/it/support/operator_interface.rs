@@ -80,13 +80,19 @@ impl OperatorInterface {
     /// Reads from this path as the operator, and returns the JSON body.
     #[track_caller]
     pub fn get_path(&self, path: &str) -> Value {
-        self.send(&self.operator, "GET", path, &Value::Null).expect(200).json()
+        self.send_as_operator("GET", path, &Value::Null).expect(200).json()
+    }
+
+    /// Sends a request to this path as the operator.
+    #[track_caller]
+    pub fn send_as_operator(&self, method: &str, path: &str, body: &Value) -> Response {
+        self.send(&self.operator, method, path, body)
     }
 
     /// Sends a request for the account in test mode as the operator.
     #[track_caller]
     pub fn request(&self, method: &str, rest: &str, body: &Value) -> Response {
-        self.send(&self.operator, method, &self.path(rest), body)
+        self.send_as_operator(method, &self.path(rest), body)
     }
 
     /// Returns actor and action of each audit log entry about the object with this id.

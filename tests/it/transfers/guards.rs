@@ -299,7 +299,7 @@ fn sandbox_approvals_need_no_acceptance() {
         [&json!("80"), &json!("hand"), &json!("default")]
     );
     let path = format!("/dashboard/api/refunds/{id}");
-    let step = |body: Value| interface.send(&interface.operator, "POST", &path, &body);
+    let step = |body: Value| interface.send_as_operator("POST", &path, &body);
     step(json!({ "action": "approve", "sentBy": "signer" })).assert_error(
         400,
         "invalid_request",

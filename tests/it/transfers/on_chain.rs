@@ -1,5 +1,6 @@
 //! Payouts and refunds settled by the simulated chains of the sandbox.
 
+use crate::support::object_ids;
 use crate::support::{LIVE, Shop};
 use serde_json::{Value, json};
 
@@ -279,9 +280,7 @@ fn review_lists_contain_only_open_reviews() {
     for prefix in ["/dashboard/api", &of_account] {
         let ids = |kind: &str, query: &str| {
             let page = get(&format!("{prefix}/{kind}?onChain=needs_review{query}"));
-            let found = page["data"].as_array().unwrap().iter();
-            let found: Vec<_> = found.map(|one| one["id"].as_str().unwrap().to_owned()).collect();
-            (found, page["nextBefore"].clone())
+            (object_ids(&page), page["nextBefore"].clone())
         };
         assert_eq!(ids("payouts", "").0, Vec::<String>::new());
         let newest = [refunds[2].clone(), refunds[1].clone()];

@@ -1,6 +1,7 @@
 //! Payout requests: all checks and their order, the amount `all`, the rolling limit, the cooling period, and
 //! concurrency.
 
+use crate::support::object_ids;
 use crate::support::{LIVE, Response, Shop, TEST};
 use serde_json::{Value, json};
 
@@ -242,11 +243,7 @@ fn payouts_are_listed_newest_first_within_limits() {
         })
         .collect();
     let list = |query: &str, key: &str| shop.get(&format!("/v1/payouts{query}"), Some(key));
-    let listed = |query: &str| -> Vec<String> {
-        let list = list(query, LIVE).expect(200).json();
-        let ids = list["data"].as_array().unwrap().iter();
-        ids.map(|payout| payout["id"].as_str().unwrap().to_owned()).collect()
-    };
+    let listed = |query: &str| object_ids(&list(query, LIVE).expect(200).json());
     assert_eq!(listed(""), [&*ids[2], &ids[1], &ids[0]]);
     assert_eq!(listed("?limit=2"), [&*ids[2], &ids[1]]);
     for wrong in ["0", "101", "x", ""] {

@@ -295,12 +295,7 @@ fn refunds_are_listed_newest_first_by_mode_and_invoice() {
     let of_other = shop.create_refund(&other, Some("1.00"));
     let again = shop.create_refund(&one, Some("2.00"));
     let of_live = shop.create_refund(&live, Some("1.00"));
-    let listed = |query: &str, key: &str| -> Vec<String> {
-        let list = shop.get(&format!("/v1/refunds{query}"), Some(key));
-        let list = list.expect(200).json();
-        let ids = list["data"].as_array().unwrap().iter();
-        ids.map(|refund| refund["id"].as_str().unwrap().to_owned()).collect()
-    };
+    let listed = |query: &str, key: &str| shop.list_ids(&format!("/v1/refunds{query}"), key);
     assert_eq!(listed("", TEST), [&*again, &of_other, &of_one]);
     assert_eq!(listed("?limit=1", TEST), [&*again]);
     assert_eq!(listed("", LIVE), [&*of_live]);

@@ -1,6 +1,7 @@
 //! Webhook contents: body, signatures, timestamps, filters and the legacy format.
 
 use crate::support::receiver::{ReceivedRequest, Receiver, Reply};
+use crate::support::tron::to_hex;
 use crate::support::{LIVE, Shop, TEST};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -20,10 +21,6 @@ fn hmac(key: &[u8], text: &str) -> Vec<u8> {
     mac.finalize().into_bytes().to_vec()
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// Asserts that both signatures of a message are valid, and that their time is recent by the system clock.
 #[track_caller]
 fn assert_signatures_valid(message: &ReceivedRequest, secret: &str, standard_key: &[u8]) {
@@ -31,7 +28,7 @@ fn assert_signatures_valid(message: &ReceivedRequest, secret: &str, standard_key
     let body = &message.body;
     let (t, v1) = header("x-service-signature").split_once(',').unwrap();
     let t = t.strip_prefix("t=").unwrap();
-    assert_eq!(v1, format!("v1={}", hex(&hmac(secret.as_bytes(), &format!("{t}.{body}")))));
+    assert_eq!(v1, format!("v1={}", to_hex(&hmac(secret.as_bytes(), &format!("{t}.{body}")))));
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let now = i64::try_from(now.as_secs()).unwrap();
     assert!((now - t.parse::<i64>().unwrap()).abs() <= 300, "{t} and {now}");

@@ -42,19 +42,12 @@ const INVOICE_STATUSES: [&str; 10] = [
     "failed",
 ];
 
-/// Returns the entries of a list.
-#[track_caller]
-fn list_entries(shop: &Shop, path: &str, key: &str) -> Vec<Value> {
-    let list = shop.get(path, Some(key)).expect(200).json();
-    list["data"].as_array().unwrap().clone()
-}
-
 /// Asserts the type of an invoice's last event, and that the event contains the invoice as the API returns it.
 #[track_caller]
 fn assert_last_event(shop: &Shop, id: &str, status: &str) {
     let invoice = shop.get_invoice(id);
     assert_eq!(invoice["status"], status);
-    let last = list_entries(shop, &format!("/v1/events?limit=1&object={id}"), TEST).remove(0);
+    let last = shop.list_entries(&format!("/v1/events?limit=1&object={id}"), TEST).remove(0);
     assert_eq!(last["type"], format!("invoice.{status}"));
     assert_eq!(last["data"]["object"], invoice, "{status}");
     assert_eq!(last["created"], shop.now());
@@ -121,7 +114,7 @@ fn status_filter_accepts_documented_statuses_only() {
     let picked = picked["id"].as_str().unwrap().to_owned();
     all.push(("awaiting_payment", picked));
     for (status, id) in &all {
-        let found = list_entries(&shop, &format!("/v1/invoices?status={status}"), TEST);
+        let found = shop.list_entries(&format!("/v1/invoices?status={status}"), TEST);
         assert_eq!(found, [shop.get_invoice(id)], "{status}");
         let paid = ["confirmed", "overpaid"].contains(status);
         assert_eq!(found[0]["paid"], paid, "{status}");
@@ -150,7 +143,7 @@ fn type_filter_accepts_documented_types_only() {
     shop.update_account(json!({ "status": "active" }));
     for kind in EVENT_TYPES {
         let path = format!("/v1/events?limit=200&type={kind}");
-        let found = [list_entries(&shop, &path, TEST), list_entries(&shop, &path, LIVE)].concat();
+        let found = [shop.list_entries(&path, TEST), shop.list_entries(&path, LIVE)].concat();
         assert!(!found.is_empty(), "{kind}");
         assert!(found.iter().all(|event| event["type"] == kind), "{kind}");
     }
@@ -212,14 +205,6 @@ fn account_can_read_lists_in_every_status() {
     }
 }
 
-/// Returns the ids of a list.
-#[track_caller]
-fn list_ids(shop: &Shop, path: &str, key: &str) -> Vec<String> {
-    let entries = list_entries(shop, path, key).into_iter();
-    let id = |entry: Value| entry["id"].as_str().unwrap().to_owned();
-    entries.map(id).collect()
-}
-
 #[test]
 fn lists_show_only_objects_of_the_key() {
     let shop = Shop::open();
@@ -243,19 +228,19 @@ fn lists_show_only_objects_of_the_key() {
             continue;
         }
         walked += 1;
-        let (test, live) = (list_ids(&shop, path, TEST), list_ids(&shop, path, LIVE));
+        let (test, live) = (shop.list_ids(path, TEST), shop.list_ids(path, LIVE));
         assert_eq!(test.is_empty(), path == "/v1/payouts", "{path}");
         assert!(!live.is_empty(), "{path}");
         assert!(test.iter().all(|id| !live.contains(id)), "{path}");
         for other in &others {
-            let of_other = list_entries(&shop, path, other);
+            let of_other = shop.list_entries(path, other);
             let own = |entry: &Value| entry["type"] == "account.approved";
             assert!(of_other.iter().all(own), "{path}");
         }
     }
     assert_eq!(walked, 6, "invoices, ledger, payouts, refunds, events, deposits");
     for other in &others {
-        let balances = list_entries(&shop, "/v1/balances", other);
+        let balances = shop.list_entries("/v1/balances", other);
         assert!(balances.iter().all(|balance| balance["sales"] == "0.00"));
     }
     // A filter by an invoice of the other mode or of another account finds nothing.
@@ -263,7 +248,7 @@ fn lists_show_only_objects_of_the_key() {
         for key in [foreign, &others[0], &others[1]] {
             for query in ["refunds?invoiceId", "events?object"] {
                 let path = format!("/v1/{query}={invoice}");
-                assert_eq!(list_entries(&shop, &path, key), Vec::<Value>::new(), "{path}");
+                assert_eq!(shop.list_entries(&path, key), Vec::<Value>::new(), "{path}");
             }
         }
     }
@@ -306,9 +291,9 @@ fn filter_returns_a_subset_of_the_list() {
             ("deposits", "customer=ada", "/customer", "ada"),
         ] {
             let path = format!("/v1/{list}?limit=100");
-            let mut expected = list_entries(&shop, &path, key);
+            let mut expected = shop.list_entries(&path, key);
             expected.retain(|entry| entry.pointer(field) == Some(&json!(value)));
-            let found = list_entries(&shop, &format!("{path}&{filter}"), key);
+            let found = shop.list_entries(&format!("{path}&{filter}"), key);
             assert_eq!(found, expected, "{list}?{filter}");
             assert!(!found.is_empty(), "{list}?{filter}");
         }
