@@ -21,4 +21,4 @@ mod tron;
 mod utxo;
 mod utxo_aside;
 mod utxo_behind_liar;
-mod watch;
+pub mod watch;

@@ -5,6 +5,7 @@
 use crate::operator::wallets::{EVM_XPUB, run_wallet_command};
 use crate::support::command::{CommandOutput, coffer_output_with_input};
 use crate::support::installation::{Installation, RunningServer};
+use crate::support::object_ids;
 use crate::support::receiver::{ReceivedRequest, Receiver, Reply};
 use crate::support::surfpool::{Surfpool, USDC, USDT};
 use crate::support::{agent, send};
@@ -200,8 +201,6 @@ impl TestnetShop {
 
     #[track_caller]
     pub fn offered_assets(&self, running: &RunningServer) -> Vec<String> {
-        let listed = self.call_api(running, "GET", "/v1/currencies", "");
-        let listed = listed["data"].as_array().unwrap().iter();
-        listed.map(|coin| coin["id"].as_str().unwrap().to_owned()).collect()
+        object_ids(&self.call_api(running, "GET", "/v1/currencies", ""))
     }
 }

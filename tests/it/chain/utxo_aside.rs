@@ -6,7 +6,7 @@ use crate::support::installation::RunningServer;
 use crate::support::litecoind::Litecoind;
 use crate::support::polling;
 use crate::support::received::amounts_in_file;
-use crate::support::rpc_proxy::{RpcFault, RpcProxy};
+use crate::support::rpc_proxy::{RpcFault, RpcProxy, set_error};
 use crate::support::step_follower::StepFollower;
 use coffer::domain::chain::Chain;
 use coffer::worker::watch_chain::ChainProgress;
@@ -145,18 +145,13 @@ fn answers_about(txids: &[&String], change: fn(&mut Value)) -> RpcFault {
     })
 }
 
-fn refuse(answer: &mut Value, code: i64, message: &str) {
-    answer["result"] = Value::Null;
-    answer["error"] = json!({ "code": code, "message": message });
-}
-
 type BadAnswer = (&'static str, fn(&mut Value));
 /// Bad answers about one transaction, each with a part of the reason that is shown.
 const BAD_ANSWERS: [BadAnswer; 9] = [
-    ("(-1)", |answer| refuse(answer, -1, "std::exception")),
-    ("(-32603)", |answer| refuse(answer, -32603, "internal error")),
-    ("(-32601)", |answer| refuse(answer, -32601, "Method not found")),
-    ("limit exceeded", |answer| refuse(answer, -32603, "response size limit exceeded")),
+    ("(-1)", |answer| set_error(answer, -1, "std::exception")),
+    ("(-32603)", |answer| set_error(answer, -32603, "internal error")),
+    ("(-32601)", |answer| set_error(answer, -32601, "Method not found")),
+    ("limit exceeded", |answer| set_error(answer, -32603, "response size limit exceeded")),
     ("is not what was asked", |answer| answer["result"] = Value::Null),
     ("is not what was asked", |answer| answer["result"] = json!({ "hello": "world" })),
     ("is not what was asked", |answer| answer["result"] = json!("0200")),
@@ -209,7 +204,7 @@ fn payment_in_an_unreadable_transaction_is_seen_in_its_block() {
     };
     let unread = scene.node.pay(&scene.to, "0.1");
     scene.pay_stranger();
-    scene.inject(&[&unread], |answer| refuse(answer, -1, "no"));
+    scene.inject(&[&unread], |answer| set_error(answer, -1, "no"));
     scene.step_to_head();
     assert_eq!((scene.aside(), scene.payment(&unread)), (vec![unread.clone()], None));
     // More blocks than one step reads. The transaction is in the last block of the first step, and the mempool is read
@@ -226,7 +221,7 @@ fn payment_in_an_unreadable_transaction_is_seen_in_its_block() {
     // The node gives the transaction before it is in a block.
     let unread = scene.node.pay(&scene.to, "0.2");
     scene.pay_stranger();
-    scene.inject(&[&unread], |answer| refuse(answer, -1, "no"));
+    scene.inject(&[&unread], |answer| set_error(answer, -1, "no"));
     scene.step_to_head();
     assert_eq!((scene.aside(), scene.payment(&unread)), (vec![unread.clone()], None));
     scene.liar.clear_faults();
@@ -244,7 +239,7 @@ fn only_unreadable_transaction_of_the_mempool_stops_no_block() {
         let paid = scene.node.pay(&scene.to, "0.2");
         scene.node.mine_for_nobody(1);
         let stranger = scene.pay_stranger();
-        scene.inject(&[&stranger], |answer| refuse(answer, -1, "no"));
+        scene.inject(&[&stranger], |answer| set_error(answer, -1, "no"));
         assert_eq!(scene.follower.step().err(), None, "{chain}");
         scene.assert_seen(&paid, chain.as_str());
         assert_eq!(scene.aside(), [stranger]);
@@ -311,7 +306,7 @@ fn many_unreadable_transactions_are_asked_for_in_turn() {
     };
     let strangers: Vec<String> = (0..60).map(|_| scene.pay_stranger()).collect();
     let unread: Vec<&String> = strangers.iter().collect();
-    scene.inject(&unread, |answer| refuse(answer, -1, "no"));
+    scene.inject(&unread, |answer| set_error(answer, -1, "no"));
     scene.node.pay(&scene.to, "0.2");
     scene.step_to_head();
     assert_eq!(scene.aside().len(), 60);
@@ -341,7 +336,7 @@ fn operator_reads_what_is_set_aside_until_it_can_be_read() {
     till.replace_node(&format!("litecoin={}", liar.url()));
     let unread = node.pay(&to, "0.1");
     let paid = node.pay(&to, "0.2");
-    liar.inject(CALL, answers_about(&[&unread], |answer| refuse(answer, -1, "std::exception")));
+    liar.inject(CALL, answers_about(&[&unread], |answer| set_error(answer, -1, "std::exception")));
     let log = till.served.path("log");
     let start = || till.served.start_with_log_and_settings("info", &log, &till.settings());
     let mut running = start();

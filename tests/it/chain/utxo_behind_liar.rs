@@ -2,7 +2,7 @@
 
 use super::watch::{LIMITS, WatchList, block_payment_tuples, utxo_client};
 use crate::support::litecoind::Litecoind;
-use crate::support::rpc_proxy::{RpcFault as Fault, RpcProxy};
+use crate::support::rpc_proxy::{RpcFault as Fault, RpcProxy, set_error};
 use coffer::chain::rpc::Limits;
 use coffer::chain::utxo::Utxo;
 use coffer::chain::{BlockRead, Head, Node, NodeError};
@@ -310,8 +310,7 @@ fn node_without_its_newest_block_is_behind() {
     // Simulates a load balancer whose nodes differ: only one of them knows the newest block.
     let behind = |params: &Value, answer: &mut Value| {
         if params[0].as_u64() == Some(102) {
-            answer["result"] = Value::Null;
-            answer["error"] = json!({ "code": -8, "message": "Block height out of range" });
+            set_error(answer, -8, "Block height out of range");
         }
     };
     scene.liar.inject("getblockhash", Fault::from_change(behind));

@@ -69,6 +69,33 @@ impl WatchTargets for WatchList {
     }
 }
 
+/// Accounts that a client watches.
+pub struct WatchedAccounts(pub Vec<[u8; 20]>);
+
+impl WatchTargets for WatchedAccounts {
+    fn has_script(&self, _: &[u8]) -> bool {
+        false
+    }
+
+    fn has_account(&self, account: &[u8; 20]) -> bool {
+        self.0.contains(account)
+    }
+
+    fn has_output(&self, _: &str, _: u32) -> bool {
+        false
+    }
+
+    fn queried_accounts(&self, max: usize) -> Option<Vec<[u8; 20]>> {
+        (self.0.len() <= max).then(|| self.0.clone())
+    }
+}
+
+/// Returns all payments of these blocks, in order.
+pub fn collect_payments(blocks: Vec<BlockRead>) -> Vec<ReceivedOutput> {
+    let received = blocks.into_iter().flat_map(|block| block.received);
+    received.collect()
+}
+
 /// Limits for a node that responds at once.
 pub const LIMITS: Limits = Limits {
     timeout_ms: 30_000,

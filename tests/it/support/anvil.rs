@@ -1,6 +1,7 @@
 //! A local Ethereum node (anvil) on a private chain.
 
 use super::process::Process;
+use super::tron::to_hex;
 use super::{agent, polling, send, tools};
 use serde_json::{Value, json};
 use sha3::{Digest, Keccak256};
@@ -273,8 +274,4 @@ pub fn address_word(address: &str) -> String {
 pub fn calldata(function: &str, words: &[String]) -> String {
     let hash = Keccak256::digest(function);
     format!("0x{}{}", to_hex(&hash[..4]), words.concat())
-}
-
-fn to_hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -5,7 +5,7 @@
 
 mod fault;
 
-pub use fault::RpcFault;
+pub use fault::{RpcFault, set_error};
 
 use super::litecoind::Litecoind;
 use super::receiver::read_request;

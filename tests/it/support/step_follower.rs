@@ -3,10 +3,11 @@
 //! Invariant: the steps, the clients of the nodes and the writes are those of the server. As in the server, the next
 //! url is used after three failures.
 
+use crate::chain::watch::WatchedAccounts;
 use coffer::chain::follow::AddressPools;
 use coffer::chain::rpc::Limits;
 use coffer::chain::setting::{ChainNodes, FollowedNodeUrls, KeyedValues};
-use coffer::chain::{Node, NodeError, WatchTargets};
+use coffer::chain::{Node, NodeError};
 use coffer::clock::Clock;
 use coffer::domain::asset::Chain;
 use coffer::domain::render::LinkBuilder;
@@ -21,27 +22,6 @@ use std::sync::Arc;
 
 /// Number of failures after which the next url is used.
 const FAILURES_MAX: usize = 3;
-
-/// Watches nothing, for lookups by id.
-struct NoTargets;
-
-impl WatchTargets for NoTargets {
-    fn has_script(&self, _: &[u8]) -> bool {
-        false
-    }
-
-    fn has_account(&self, _: &[u8; 20]) -> bool {
-        false
-    }
-
-    fn has_output(&self, _: &str, _: u32) -> bool {
-        false
-    }
-
-    fn queried_accounts(&self, _: usize) -> Option<Vec<[u8; 20]>> {
-        Some(Vec::new())
-    }
-}
 
 /// Returns the nodes at these urls.
 #[track_caller]
@@ -193,7 +173,7 @@ impl StepFollower {
         let blocks = [
             node.block_of_transaction(txid).ok().flatten(),
             node.transaction_outcome(txid).ok().flatten().map(|outcome| outcome.block),
-            match node.look_up_transaction(txid, &[], &NoTargets) {
+            match node.look_up_transaction(txid, &[], &WatchedAccounts(Vec::new())) {
                 Ok(LookupResult::Found(found)) => found.block.map(|(block, _)| block),
                 Ok(LookupResult::Absent | LookupResult::NoIndex) | Err(_) => None,
             },

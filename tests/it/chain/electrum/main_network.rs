@@ -3,6 +3,7 @@
 use crate::chain::till::TestnetShop;
 use crate::support::header_server::HeaderServer;
 use crate::support::step_follower::StepFollower;
+use crate::support::tron::to_hex;
 use coffer::domain::asset::Chain;
 use sha2::{Digest, Sha256};
 
@@ -23,10 +24,6 @@ fn header_hash(header: &str) -> Vec<u8> {
     let byte = |pair: &[u8]| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap();
     let bytes: Vec<u8> = digits.map(byte).collect();
     Sha256::digest(Sha256::digest(bytes)).to_vec()
-}
-
-fn to_hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Returns the first header of bitcoin and this many invented ones above it, which declare this target.

@@ -3,7 +3,7 @@
 
 use crate::chain::till::TestnetShop;
 use crate::support::anvil::Node;
-use crate::support::rpc_proxy::{RpcFault, RpcProxy};
+use crate::support::rpc_proxy::{RpcFault, RpcProxy, set_error};
 use crate::support::step_follower::StepFollower;
 use coffer::domain::asset::Chain;
 use rusqlite::Connection;
@@ -117,8 +117,8 @@ fn payments_are_counted_while_the_tag_of_final_blocks_is_refused() {
     /// A part of the problem, and the bad answer that leads to it.
     type BadAnswer = (&'static str, fn(&mut Value));
     let faults: [BadAnswer; 5] = [
-        ("(-32603)", |answer| refuse(answer, -32603, "internal error")),
-        ("(-32602)", |answer| refuse(answer, -32602, "invalid argument 0")),
+        ("(-32603)", |answer| set_error(answer, -32603, "internal error")),
+        ("(-32602)", |answer| set_error(answer, -32602, "invalid argument 0")),
         ("is not what was asked", |answer| answer["result"] = json!({})),
         ("is not what was asked", |answer| answer["result"] = json!("0x7")),
         ("is not what was asked", |answer| answer["result"]["number"] = json!("seven")),
@@ -152,7 +152,7 @@ fn payments_are_counted_while_older_blocks_are_refused() {
                 if params[1] == true && height.is_some_and(|height| height <= newest) {
                     match is_null {
                         true => answer["result"] = Value::Null,
-                        false => refuse(answer, -32603, "internal error"),
+                        false => set_error(answer, -32603, "internal error"),
                     }
                 }
             }),
@@ -169,7 +169,7 @@ fn new_blocks_are_read_while_a_final_block_lacks_a_payment() {
     };
     type BadAnswer = fn(&mut Value);
     let lookups: [(&str, &str, BadAnswer); 3] = [
-        ("(-32603)", RECEIPT, |answer| refuse(answer, -32603, "internal error")),
+        ("(-32603)", RECEIPT, |answer| set_error(answer, -32603, "internal error")),
         ("is not what was asked", RECEIPT, |answer| answer["result"] = json!(7)),
         // The node has the transaction, and leaves it out of the list of transfers.
         ("it does not tell of", RECEIPT, |_| {}),
@@ -192,9 +192,4 @@ fn new_blocks_are_read_while_a_final_block_lacks_a_payment() {
     (0..30).for_each(|_| step(&mut scene));
     assert_eq!(scene.count(removed), 1);
     scene.till.served.assert_audit_clean();
-}
-
-fn refuse(answer: &mut Value, code: i64, message: &str) {
-    answer["result"] = Value::Null;
-    answer["error"] = json!({ "code": code, "message": message });
 }

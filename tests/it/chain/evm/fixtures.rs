@@ -1,12 +1,13 @@
 //! A node of an EVM chain with a token, the watched accounts, and a proxy that changes responses.
 
+pub use crate::chain::watch::{WatchedAccounts, collect_payments};
 use crate::support::anvil::Node as Anvil;
 use crate::support::receiver::{Receiver, Reply};
 use crate::support::{agent, send};
 use coffer::chain::evm::Evm;
 use coffer::chain::rpc::{Endpoint, Limits, Rpc};
 use coffer::chain::tokens::Tokens;
-use coffer::chain::{BlockRead, Node, ReceivedOutput, WatchTargets};
+use coffer::chain::{BlockRead, Node, ReceivedOutput};
 use coffer::domain::address::account_bytes;
 use coffer::domain::asset::Chain;
 use coffer::domain::observation::InputSource;
@@ -24,9 +25,6 @@ pub const CHAINS: [(Chain, u64, &str); 3] = [
     (Chain::Polygon, 80002, "USDC-POLYGON"),
 ];
 
-/// Accounts that a client watches.
-pub struct WatchedAccounts(pub Vec<[u8; 20]>);
-
 impl WatchedAccounts {
     pub fn from_addresses(addresses: &[&str]) -> WatchedAccounts {
         WatchedAccounts(addresses.iter().map(|address| decode_account(address)).collect())
@@ -42,24 +40,6 @@ impl WatchedAccounts {
             ours.0.push(account);
         }
         ours
-    }
-}
-
-impl WatchTargets for WatchedAccounts {
-    fn has_script(&self, _: &[u8]) -> bool {
-        false
-    }
-
-    fn has_account(&self, account: &[u8; 20]) -> bool {
-        self.0.contains(account)
-    }
-
-    fn has_output(&self, _: &str, _: u32) -> bool {
-        false
-    }
-
-    fn queried_accounts(&self, max: usize) -> Option<Vec<[u8; 20]>> {
-        (self.0.len() <= max).then(|| self.0.clone())
     }
 }
 
@@ -125,12 +105,6 @@ pub fn evm_client(chain: Chain, urls: &str, tokens: Tokens) -> Evm {
 #[track_caller]
 pub fn decode_account(address: &str) -> [u8; 20] {
     account_bytes(Chain::Base, address).unwrap()
-}
-
-/// Returns all payments of these blocks, in order.
-pub fn collect_payments(blocks: Vec<BlockRead>) -> Vec<ReceivedOutput> {
-    let received = blocks.into_iter().flat_map(|block| block.received);
-    received.collect()
 }
 
 /// Returns asset, transaction, position, address, amount and sender of a payment.

@@ -1,6 +1,6 @@
 //! False responses of the proxy, each with the problem that the operator is shown.
 
-use crate::support::rpc_proxy::RpcFault;
+use crate::support::rpc_proxy::{RpcFault, set_error};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -139,8 +139,7 @@ pub(super) fn utxo_lie_cases(before: &Value, script: &str, shows: bool) -> Vec<L
     // Simulates a load balancer whose nodes differ: only one of them knows the newest block.
     let is_behind = RpcFault::from_change(move |params, answer| {
         if params[0].as_u64() > Some(tip) {
-            answer["result"] = Value::Null;
-            answer["error"] = json!({ "code": -8, "message": "Block height out of range" });
+            set_error(answer, -8, "Block height out of range");
         }
     });
     let first = |hash: &'static str| {
@@ -153,8 +152,7 @@ pub(super) fn utxo_lie_cases(before: &Value, script: &str, shows: bool) -> Vec<L
     let refuses = RpcFault::from_change(|params, answer| {
         if params[1].is_number() {
             let message = "JSON value is not a boolean as expected";
-            answer["result"] = Value::Null;
-            answer["error"] = json!({ "code": -1, "message": message });
+            set_error(answer, -1, message);
         }
     });
     // If the node returns blocks with whole transactions (`shows`), `coffer doctor` reads no block.

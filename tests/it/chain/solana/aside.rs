@@ -4,7 +4,7 @@ use super::fixtures::{
     Follower, UNTESTED, assert_agrees_with_node, client_with_timeout, solana_client,
 };
 use crate::chain::watch::error_kind;
-use crate::support::rpc_proxy::{RpcFault, RpcProxy};
+use crate::support::rpc_proxy::{RpcFault, RpcProxy, set_error};
 use crate::support::surfpool::{SLOTS_UNTIL_FINAL, SOL, Surfpool, USDC};
 use coffer::chain::Node;
 use coffer::domain::following::{ChainStepOutcome, TransactionAnswer, UnsettledTransaction};
@@ -30,8 +30,7 @@ fn refused_blocks(code: i64, is_refused: impl Fn(u32) -> bool + Send + Sync + 's
     RpcFault::from_change(move |params, answer| {
         let slot = u32::try_from(params[0].as_u64().unwrap()).unwrap();
         if is_refused(slot) {
-            answer["result"] = Value::Null;
-            answer["error"] = json!({ "code": code, "message": "Slot was skipped, or missing" });
+            set_error(answer, code, "Slot was skipped, or missing");
         }
     })
 }
@@ -179,8 +178,7 @@ fn highest_transaction_version_that_the_node_takes_is_sent() {
             let version = params[1]["maxSupportedTransactionVersion"].as_u64().unwrap();
             own.store(u32::try_from(version).unwrap(), Ordering::SeqCst);
             if version > refused_above {
-                answer["result"] = Value::Null;
-                answer["error"] = json!({ "code": -32602, "message": "Invalid params" });
+                set_error(answer, -32602, "Invalid params");
             }
         });
         liar.inject(method, fault);
@@ -328,8 +326,7 @@ fn payments_are_seen_while_the_final_slot_is_refused() {
     follower.poll();
     let refused = RpcFault::from_change(|params, answer| {
         if params[0]["commitment"] == "finalized" {
-            answer["result"] = Value::Null;
-            answer["error"] = json!({ "code": -32603, "message": "Internal error" });
+            set_error(answer, -32603, "Internal error");
         }
     });
     liar.inject("getSlot", refused);

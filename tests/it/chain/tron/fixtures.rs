@@ -1,10 +1,11 @@
 //! A client of a Tron node, and the watched accounts.
 
+pub use crate::chain::watch::{WatchedAccounts, collect_payments};
 use crate::support::tron::{self, decode_address, encode_address};
 use coffer::chain::rpc::{Endpoint, Limits, Rpc};
 use coffer::chain::tokens::Tokens;
 use coffer::chain::tron::Tron;
-use coffer::chain::{BlockRead, Node, ReceivedOutput, WatchTargets};
+use coffer::chain::{Node, ReceivedOutput};
 use coffer::domain::observation::InputSource;
 
 /// Account of the shop.
@@ -13,29 +14,8 @@ pub const TWO: [u8; 20] = [0xa2; 20];
 /// An account that does not belong to the shop.
 pub const OTHER: [u8; 20] = [0xbb; 20];
 
-/// Accounts that a client watches.
-pub struct WatchedTronAccounts(pub Vec<[u8; 20]>);
-
-impl WatchTargets for WatchedTronAccounts {
-    fn has_script(&self, _: &[u8]) -> bool {
-        false
-    }
-
-    fn has_account(&self, account: &[u8; 20]) -> bool {
-        self.0.contains(account)
-    }
-
-    fn has_output(&self, _: &str, _: u32) -> bool {
-        false
-    }
-
-    fn queried_accounts(&self, max: usize) -> Option<Vec<[u8; 20]>> {
-        (self.0.len() <= max).then(|| self.0.clone())
-    }
-}
-
-pub fn shop_accounts() -> WatchedTronAccounts {
-    WatchedTronAccounts(vec![ONE, TWO])
+pub fn shop_accounts() -> WatchedAccounts {
+    WatchedAccounts(vec![ONE, TWO])
 }
 
 /// Returns a client of the node at this URL, which knows the token of the simulated node.
@@ -46,12 +26,6 @@ pub fn tron_client(url: &str) -> Tron {
     let key = ("TRON-PRO-API-KEY".to_owned(), "secret-of-the-key".to_owned());
     let tokens = Tokens::from([("USDT-TRC20", encode_address(tron::TOKEN))]);
     Tron::new(Rpc::new(endpoints, vec![key], limits), tokens)
-}
-
-/// Returns all payments of these blocks, in order.
-pub fn collect_payments(blocks: Vec<BlockRead>) -> Vec<ReceivedOutput> {
-    let received = blocks.into_iter().flat_map(|block| block.received);
-    received.collect()
 }
 
 /// Reads the blocks from `from` to `to` as final blocks of a node, and returns their payments.

@@ -1,6 +1,6 @@
 //! Responses of real nodes, stored in `recorded.json` with their sources.
 
-use super::fixtures::{WatchedTronAccounts, payment_summary, tron_client};
+use super::fixtures::{WatchedAccounts, payment_summary, tron_client};
 use crate::support::tron::{Fault, Node as Standin};
 use coffer::chain::rpc::{Endpoint, Limits, Rpc};
 use coffer::chain::tokens::Tokens;
@@ -32,7 +32,7 @@ fn recorded_main_network_block_is_read() {
         decode_account("4174d7980a2a3e48e3a863365542e92ab8d646e0aa"),
     );
     let mut client = tron_client(&node.url());
-    let read = client.blocks(67_674_988, 67_674_999, &WatchedTronAccounts(vec![to])).unwrap();
+    let read = client.blocks(67_674_988, 67_674_999, &WatchedAccounts(vec![to])).unwrap();
     let [read] = read.as_slice() else { unreachable!("{read:?}") };
     assert_eq!(read.block.hash, block["blockID"]);
     assert_eq!(read.time.0, 1_733_675_346_000);
@@ -80,7 +80,7 @@ fn recorded_java_tron_responses_are_read() {
         sent["txID"] = id.into();
         sent["raw_data"]["contract"][0]["type"] = kind.into();
         node.inject("/wallet/getblockbynum", Fault::body(&block));
-        let found = client.look_up_transaction(id, &[], &WatchedTronAccounts(vec![to])).unwrap();
+        let found = client.look_up_transaction(id, &[], &WatchedAccounts(vec![to])).unwrap();
         let LookupResult::Found(found) = found else { unreachable!("{name}") };
         let received = found.received.iter();
         let received: Vec<_> =

@@ -1,7 +1,7 @@
 //! Payments that a Tron node reports, and their positions.
 
 use super::fixtures::{
-    ONE, OTHER, TWO, WatchedTronAccounts, collect_payments, payment_summaries, read_payments,
+    ONE, OTHER, TWO, WatchedAccounts, collect_payments, payment_summaries, read_payments,
     shop_accounts, tron_client,
 };
 use crate::support::tron::{
@@ -100,7 +100,7 @@ fn head_reads_receipts_only_of_blocks_with_token_payments() {
     // Without watched accounts, no receipts are requested.
     let mut client = tron_client(&node.url());
     client.head().unwrap();
-    let blocks = client.blocks(height, height + 1, &WatchedTronAccounts(Vec::new())).unwrap();
+    let blocks = client.blocks(height, height + 1, &WatchedAccounts(Vec::new())).unwrap();
     assert_eq!(collect_payments(blocks).len(), 0);
     assert_eq!(node.request_count(solid), 1);
 }

@@ -61,10 +61,13 @@ impl RpcFault {
 
     /// Builds a fault that returns a JSON-RPC error.
     pub fn error(code: i64, message: &str) -> RpcFault {
-        let error = json!({ "code": code, "message": message });
-        RpcFault::from_change(move |_, answer| {
-            answer["result"] = Value::Null;
-            answer["error"] = error.clone();
-        })
+        let message = message.to_owned();
+        RpcFault::from_change(move |_, answer| set_error(answer, code, &message))
     }
+}
+
+/// Replaces the result of a response by a JSON-RPC error.
+pub fn set_error(answer: &mut Value, code: i64, message: &str) {
+    answer["result"] = Value::Null;
+    answer["error"] = json!({ "code": code, "message": message });
 }

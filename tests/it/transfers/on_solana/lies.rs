@@ -2,7 +2,7 @@
 //! exactly once without a restart.
 
 use super::{SolanaMerchant, SolanaTransfer};
-use crate::support::rpc_proxy::{RpcFault, RpcProxy};
+use crate::support::rpc_proxy::{RpcFault, RpcProxy, set_error};
 use crate::support::step_follower::StepFollower;
 use crate::support::surfpool::{SLOTS_UNTIL_FINAL, SOL, USDC, USDT};
 use coffer::domain::asset::Chain;
@@ -23,18 +23,13 @@ type BadAnswer = fn(&mut Value);
 
 /// Bad answers, and `true` for each that is not what a node says of an unknown transaction.
 const BAD_ANSWERS: [(BadAnswer, bool); 6] = [
-    (|answer| refuse(answer, -32603), true),
-    (|answer| refuse(answer, -32015), true),
+    (|answer| set_error(answer, -32603, "it does not want to"), true),
+    (|answer| set_error(answer, -32015, "it does not want to"), true),
     (|answer| answer["result"] = Value::Null, false),
     (|answer| answer["result"] = json!([]), true),
     (|answer| answer["result"]["meta"] = Value::Null, true),
     (|answer| answer["result"]["transaction"]["signatures"] = json!(["other"]), true),
 ];
-
-fn refuse(answer: &mut Value, code: i64) {
-    answer["result"] = Value::Null;
-    answer["error"] = json!({ "code": code, "message": "it does not want to" });
-}
 
 /// A merchant whose server is stopped, and the follower of its chain.
 struct Scene<'a> {
