@@ -91,8 +91,7 @@ fn links_of_the_reference_lead_somewhere() {
 
 #[test]
 fn pages_of_the_reference_are_compressed_and_small() {
-    let served = Installation::new();
-    let running = served.start(&[]);
+    let (_served, running) = Installation::start_new(&[]);
     let shop = Shop::open();
     for (url, pages) in [(running.url.clone(), 17), (shop.url().to_owned(), 20)] {
         let asked = |path: &str, codings: &str| {
@@ -171,8 +170,7 @@ fn every_guide_is_listed_and_its_links_work() {
 
 #[test]
 fn all_readers_get_the_same_guide_compressed_if_accepted() {
-    let served = Installation::new();
-    let running = served.start(&[]);
+    let (_served, running) = Installation::start_new(&[]);
     let asked = |method: &str, codings: &str| {
         let url = format!("{}/docs/webhooks", running.url);
         send(&agent(), method, &url, &[("accept-encoding", codings)], "")
@@ -198,8 +196,7 @@ fn all_readers_get_the_same_guide_compressed_if_accepted() {
 
 #[test]
 fn reference_shows_server_url_and_hides_sandbox() {
-    let served = Installation::new();
-    let running = served.start(&[]);
+    let (_served, running) = Installation::start_new(&[]);
     for path in ["/docs", "/docs/reference/invoices"] {
         let page = send(&agent(), "GET", &format!("{}{path}", running.url), &[], "");
         assert_eq!(page.status, 200);

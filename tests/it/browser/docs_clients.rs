@@ -180,8 +180,7 @@ fn snake_case(id: &str) -> String {
 
 #[test]
 fn client_examples_of_a_server_read_the_key_from_the_environment() {
-    let served = Installation::new();
-    let running = served.start(&[]);
+    let (_served, running) = Installation::start_new(&[]);
     let page = |path: &str| send(&agent(), "GET", &format!("{}{path}", running.url), &[], "").text;
     let examples = client_examples(page);
     assert_eq!(examples.len(), 66);

@@ -3,6 +3,7 @@
 //! Invariant: every expected payment is sent before the server starts, so its first poll finds the payment.
 
 use super::till::TestnetShop;
+use crate::chain::till::deposit_address;
 use crate::operator::wallets::run_wallet_command;
 use crate::support::audit_log::record_direct_writes;
 use crate::support::installation::RunningServer;
@@ -110,7 +111,7 @@ impl<'a> UtxoShop<'a> {
         let made = (0..count).map(|_| {
             let invoice = self.till.create_invoice(&running, self.coin);
             PayableInvoice {
-                address: invoice["depositAddress"].as_str().unwrap().to_owned(),
+                address: deposit_address(&invoice),
                 amount: parse_units(&invoice["amountExpected"]),
                 invoice,
             }

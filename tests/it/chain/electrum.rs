@@ -10,6 +10,7 @@ mod stalled;
 
 use super::till::{TPUB, TestnetShop};
 use super::watch::{LIMITS, WatchList};
+use crate::chain::till::deposit_address;
 use crate::support::electrum_proxy::{ElectrumFault, ElectrumProxy};
 use crate::support::electrumx::Electrumx;
 use crate::support::installation::RunningServer;
@@ -53,7 +54,7 @@ fn start_shop(urls: &str) -> (TestnetShop, RunningServer, String) {
     let running = till.start();
     till.wait_for_rate("litecoin", "LTC");
     let invoice = till.create_invoice(&running, "LTC");
-    let to = invoice["depositAddress"].as_str().unwrap().to_owned();
+    let to = deposit_address(&invoice);
     (till, running, to)
 }
 

@@ -6,6 +6,7 @@
 pub(super) mod tron;
 
 use super::till::TestnetShop;
+use crate::chain::till::deposit_address;
 use crate::support::anvil::{Node, address_word};
 use crate::support::dice::Dice;
 use crate::support::litecoind::Litecoind;
@@ -228,7 +229,7 @@ fn pay_and_kill(till: &TestnetShop, chain: &str, assets: &[&str], payer: &mut im
     let mut to: Vec<String> = (0..INVOICES)
         .map(|at| {
             let made = till.create_invoice(&running, assets[at % assets.len()]);
-            made["depositAddress"].as_str().unwrap().to_owned()
+            deposit_address(&made)
         })
         .collect();
     running.process.kill();

@@ -9,6 +9,7 @@ mod everywhere;
 mod lies;
 
 use super::till::TestnetShop;
+use crate::chain::till::deposit_address;
 use crate::support::anvil::Node;
 use crate::support::installation::RunningServer;
 use crate::support::litecoind::Litecoind;
@@ -230,12 +231,9 @@ fn run_lie_cases(
 
 /// Returns the deposit address of an invoice in this coin.
 #[track_caller]
-fn deposit_address(till: &TestnetShop, chain: &str, asset: &str) -> String {
-    let mut running = till.start();
-    till.wait_for_rate(chain, asset.split('-').next().unwrap());
-    let made = till.create_invoice(&running, asset);
-    running.process.kill();
-    made["depositAddress"].as_str().unwrap().to_owned()
+fn first_deposit_address(till: &TestnetShop, chain: &str, asset: &str) -> String {
+    let symbol = asset.split('-').next().unwrap();
+    deposit_address(&till.create_invoice_and_kill(chain, symbol, asset))
 }
 
 #[track_caller]
@@ -254,7 +252,7 @@ fn run_utxo_lie_cases(
     let till = TestnetShop::with_utxo_chain(chain, &liar.url());
     let before = node.call("getblockchaininfo", json!([]));
     node.mine(5);
-    let to = node.to_litecoin_address(chain, &deposit_address(&till, chain, asset));
+    let to = node.to_litecoin_address(chain, &first_deposit_address(&till, chain, asset));
     let cases = lies::utxo_lie_cases(&before, &node.script_of_address(&to), chain == "litecoin");
     run_lie_cases(&till, (&liar, chain), cases, &UtxoPayer { node, asset, to });
 }
@@ -279,7 +277,7 @@ fn false_responses_of_an_ethereum_node_are_not_booked() {
     let till = TestnetShop::with_account_chain("ethereum", &liar.url(), ("USDC-ERC20", &token));
     let before = node.call_rpc("eth_getBlockByNumber", json!(["latest", true]));
     node.mine(5);
-    let to = ["USDC-ERC20", "ETH"].map(|asset| deposit_address(&till, "ethereum", asset));
+    let to = ["USDC-ERC20", "ETH"].map(|asset| first_deposit_address(&till, "ethereum", asset));
     let cases = lies::evm_lie_cases(&before, &token, &to[0]);
     let payer = EvmPayer { node, token, to };
     run_lie_cases(&till, (&liar, "ethereum"), cases, &payer);

@@ -1,6 +1,7 @@
 //! Payments on real test nodes: a running server with a wallet of public keys detects, books and confirms them.
 
 use super::till::{TPUB, TestnetShop};
+use crate::chain::till::deposit_address;
 use crate::operator::wallets::run_wallet_command;
 use crate::support::anvil::Node;
 use crate::support::installation::RunningServer;
@@ -153,9 +154,8 @@ fn coin_and_token_of_one_chain_pay_one_invoice_each() {
     assert_ne!(coin["depositAddress"], tokens["depositAddress"]);
     running.process.kill();
     drop(running);
-    let to = |invoice: &Value| invoice["depositAddress"].as_str().unwrap().to_owned();
-    node.pay(&to(coin), 10_u128.pow(16));
-    node.pay_token(&token, &to(tokens), 20_000_000);
+    node.pay(&deposit_address(coin), 10_u128.pow(16));
+    node.pay_token(&token, &deposit_address(tokens), 20_000_000);
     let mut running = till.start();
     for invoice in &invoices {
         till.wait_for_event("invoice.detected", invoice);

@@ -10,6 +10,7 @@ mod solana;
 use super::killed::tron::{ASSET as TRON_TOKEN, TronPayer};
 use super::killed::{AnvilPayer, LitecoindPayer, RandomPayer};
 use super::till::TestnetShop;
+use crate::chain::till::deposit_address;
 use crate::operator::wallets::{EVM_XPUB, run_wallet_command};
 use crate::support::anvil::Node;
 use crate::support::command::coffer_output_with_input;
@@ -242,7 +243,7 @@ fn payments_are_stored_once_despite_faults_and_kills() {
         till.wait_for_rate(side.chain, assets[0].split('-').next().unwrap());
         let made = (0..INVOICES).map(|at| {
             let invoice = till.create_invoice(&running, assets[at % assets.len()]);
-            invoice["depositAddress"].as_str().unwrap().to_owned()
+            deposit_address(&invoice)
         });
         side.to = made.collect();
     }

@@ -27,6 +27,12 @@ pub struct TestnetShop {
     pub receiver: Receiver,
 }
 
+/// Returns the address to which an invoice is paid.
+#[track_caller]
+pub fn deposit_address(invoice: &Value) -> String {
+    invoice["depositAddress"].as_str().unwrap().to_owned()
+}
+
 impl TestnetShop {
     /// Opens a shop with these additional settings.
     pub fn new(settings: &[&str]) -> TestnetShop {
@@ -158,6 +164,24 @@ impl TestnetShop {
         let made = self.call_api(running, "POST", "/v1/invoices", &body.to_string());
         assert_eq!(made["warnings"], Value::Null, "{made}");
         made
+    }
+
+    /// Runs a server until it has a rate for `symbol`, and returns an invoice of 20 EUR in this coin.
+    #[track_caller]
+    pub fn create_invoice_and_kill(&self, chain: &str, symbol: &str, asset: &str) -> Value {
+        let mut running = self.start();
+        self.wait_for_rate(chain, symbol);
+        let invoice = self.create_invoice(&running, asset);
+        running.process.kill();
+        invoice
+    }
+
+    /// Runs a server until an event of an invoice is delivered.
+    #[track_caller]
+    pub fn run_until_event(&self, kind: &str, invoice: &Value) {
+        let running = self.start();
+        self.wait_for_event(kind, invoice);
+        drop(running);
     }
 
     #[track_caller]

@@ -50,10 +50,7 @@ impl Scene {
         let liar = RpcProxy::start(&honest);
         let till = TestnetShop::with_utxo_chain(chain.as_str(), &honest);
         let asset = if chain == Chain::Dogecoin { "DOGE" } else { "LTC" };
-        let mut running = till.start();
-        till.wait_for_rate(chain.as_str(), asset);
-        let invoice = till.create_invoice(&running, asset);
-        running.process.kill();
+        let invoice = till.create_invoice_and_kill(chain.as_str(), asset, asset);
         let address = invoice["depositAddress"].as_str().unwrap();
         let to = node.to_litecoin_address(chain.as_str(), address);
         let urls = match is_honest_second {

@@ -116,8 +116,7 @@ fn unavailable_link_shows_an_error_page() {
 
 #[test]
 fn test_link_on_a_server_creates_marked_test_invoices() {
-    let served = Installation::new();
-    let running = served.start(&[]);
+    let (served, running) = Installation::start_new(&[]);
     let links = format!("/dashboard/api/accounts/{}/payment-links", served.account);
     let body = json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" });
     for (query, livemode) in [("?mode=test", false), ("?mode=live", true), ("", true)] {

@@ -93,8 +93,7 @@ fn locked_database_rejects_writes_until_unlocked() {
 
 #[test]
 fn lock_is_noticed_without_writes() {
-    let served = Installation::new();
-    let running = served.start(&[]);
+    let (served, running) = Installation::start_new(&[]);
     let locked = lock_file(&served);
     assert!(polling::wait_until(|| get(&running.url, "/readyz").status == 503));
     let begun = Instant::now();
@@ -106,8 +105,7 @@ fn lock_is_noticed_without_writes() {
 
 #[test]
 fn server_stops_while_the_database_is_locked() {
-    let served = Installation::new();
-    let mut running = served.start(&[]);
+    let (served, mut running) = Installation::start_new(&[]);
     create_invoice(&served, &running.url).expect(201);
     let locked = lock_file(&served);
     let begun = Instant::now();
@@ -146,8 +144,7 @@ fn start_waits_for_a_locked_database() {
 
 #[test]
 fn invalid_body_is_rejected_without_the_writer() {
-    let served = Installation::new();
-    let running = served.start(&[]);
+    let (served, running) = Installation::start_new(&[]);
     served
         .open_file()
         .execute_batch("insert into payout_addresses (account, chain, address, changed_at) values (1, 'solana', 'a', 0)")

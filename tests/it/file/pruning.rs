@@ -48,20 +48,17 @@ fn delivered_deliveries_are_deleted_with_their_last_attempt() {
     assert_eq!(before.len(), 6);
     let events = interface.shop.get("/v1/events?limit=100", Some(TEST)).expect(200).text;
     // The attempts of the first invoice were made 30 days ago, except the last ones of the failed delivery.
-    interface.shop.advance("2h");
-    interface.sign_in_again();
+    interface.advance("2h");
     let left = interface.shop.deliveries();
     let states: Vec<_> = left.iter().map(|one| one["state"].as_str().unwrap()).collect();
     assert_eq!(states, ["failed", "delivered", "delivered"]);
     interface.shop.assert_audit_clean();
     // Another day and a half later, the failed delivery has no attempts. It stays and can be sent again.
-    interface.shop.advance("1d12h");
-    interface.sign_in_again();
+    interface.advance("1d12h");
     let left = interface.shop.deliveries();
     assert_eq!((&left[0]["state"], &left[0]["attempts"]), (&json!("failed"), &json!([])));
     // The deliveries of the second invoice go, too.
-    interface.shop.advance("1d");
-    interface.sign_in_again();
+    interface.advance("1d");
     let left = listed_deliveries(&interface);
     assert_eq!(left, [before[4].clone()]);
     for gone in before.iter().filter(|id| !left.contains(id)) {
@@ -125,8 +122,7 @@ fn resent_delivery_is_kept_from_its_last_attempt() {
     let resend = format!("deliveries/{id}/resend");
     interface.request("POST", &resend, &Value::Null).expect(200);
     for (span, numbers) in [("29d23h", &[2][..]), ("2h", &[])] {
-        interface.shop.advance(span);
-        interface.sign_in_again();
+        interface.advance(span);
         let page = interface.get("deliveries");
         let attempts = page["data"].as_array().unwrap().iter();
         let attempts = attempts.flat_map(|one| one["attempts"].as_array().unwrap());

@@ -19,8 +19,7 @@ fn unread_bytes(port: u16) -> u64 {
 
 #[test]
 fn chunked_body_of_single_bytes_uses_bounded_memory() {
-    let served = Installation::new();
-    let running = served.start(&[]);
+    let (_served, running) = Installation::start_new(&[]);
     let address = running.url.strip_prefix("http://").unwrap();
     let port = address.rsplit_once(':').unwrap().1.parse().unwrap();
     let before = peak_memory_kib(running.process.id());

@@ -52,7 +52,7 @@ fn start_warns_about_a_low_open_file_limit() {
 }
 
 #[test]
-pub fn connection_limit_is_configurable() {
+fn connection_limit_is_configurable() {
     for wrong in ["15", "0", "many", "1000001"] {
         let arguments = ["sandbox", "--connections-max", wrong];
         let refused = coffer_with_limits("true", &arguments).output().unwrap();

@@ -1,7 +1,6 @@
 //! Connections over TLS: event streams, handshakes that hang, and their places.
 
 use super::{Site, TEST_TIMEOUT, browser, now};
-use crate::support::pebble::{Pebble, Ports};
 use crate::support::send;
 use coffer::http::ConnectionLimits;
 use coffer::store::FileKind;
@@ -23,9 +22,7 @@ fn next_event(lines: &mut impl BufRead) -> Value {
 
 #[test]
 fn event_stream_works_over_tls() {
-    let ports = Ports::new();
-    let Some(pebble) = Pebble::start(ports, "event streams over TLS") else { return };
-    let mut site = Site::new(&pebble, ports);
+    let Some((mut site, pebble)) = Site::with_pebble("event streams over TLS") else { return };
     site.kind = FileKind::Sandbox;
     let (server, browser) = (site.start(), browser(&pebble));
     site.wait_for_certificate();
@@ -41,7 +38,7 @@ fn event_stream_works_over_tls() {
     let id = invoice["id"].as_str().unwrap();
     let mut stream = site.connect_tls("localhost", &[b"http/1.1"]).unwrap();
     let path = format!("/v1/public/checkouts/{id}/events?token={token}");
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost:{}\r\n\r\n", ports.tls).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost:{}\r\n\r\n", site.ports.tls).unwrap();
     let mut lines = BufReader::new(stream);
     assert_eq!(next_event(&mut lines)["status"], "created");
     let selected = post(&format!("/v1/invoices/{id}/select"), json!({ "asset": "LTC" }));
@@ -64,9 +61,7 @@ fn begin_handshake(site: &Site) -> TcpStream {
 
 #[test]
 fn handshake_that_hangs_gives_up_its_place() {
-    let ports = Ports::new();
-    let Some(pebble) = Pebble::start(ports, "handshakes that hang") else { return };
-    let mut site = Site::new(&pebble, ports);
+    let Some((mut site, pebble)) = Site::with_pebble("handshakes that hang") else { return };
     site.limits.connections_max = 16;
     let (_server, browser) = (site.start(), browser(&pebble));
     site.wait_for_certificate();
@@ -85,9 +80,7 @@ fn is_closed(stream: &TcpStream) -> bool {
 
 #[test]
 fn handshakes_of_one_client_have_a_quarter_of_the_places() {
-    let ports = Ports::new();
-    let Some(pebble) = Pebble::start(ports, "handshakes of one client") else { return };
-    let mut site = Site::new(&pebble, ports);
+    let Some((mut site, _pebble)) = Site::with_pebble("handshakes of one client") else { return };
     site.limits.connections_max = 16;
     site.limits.loopback_is_limited = true;
     let _server = site.start();
@@ -103,9 +96,7 @@ fn handshakes_of_one_client_have_a_quarter_of_the_places() {
 
 #[test]
 fn handshake_has_ten_seconds() {
-    let ports = Ports::new();
-    let Some(pebble) = Pebble::start(ports, "the time of a handshake") else { return };
-    let mut site = Site::new(&pebble, ports);
+    let Some((mut site, _pebble)) = Site::with_pebble("the time of a handshake") else { return };
     let hour_ms = 3_600_000;
     site.limits = ConnectionLimits { header_timeout_ms: hour_ms, ..site.limits };
     let _server = site.start();

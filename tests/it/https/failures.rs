@@ -73,13 +73,11 @@ fn authority_that_never_answers_does_not_delay_the_stop_and_counts_once() {
 
 #[test]
 fn account_that_the_authority_lost_is_created_again() {
-    let ports = Ports::new();
-    let Some(pebble) = Pebble::start(ports, "a lost account") else { return };
-    let mut site = Site::new(&pebble, ports);
+    let Some((mut site, pebble)) = Site::with_pebble("a lost account") else { return };
     site.settings.retry_ms_min = 50;
     drop((site.start(), site.wait_for_certificate()));
     drop(pebble);
-    let mut pebble = Pebble::stopped(ports);
+    let mut pebble = Pebble::stopped(site.ports);
     pebble.launch(&[]);
     // The settings trust the root of the new authority, and name the same directory.
     site.settings.directory_roots = Some(std::fs::read(pebble.ca_file()).unwrap());
@@ -117,9 +115,7 @@ fn domain_that_does_not_lead_here_costs_no_order() {
 
 #[test]
 fn certificate_of_another_domain_or_authority_is_not_used() {
-    let ports = Ports::new();
-    let Some(pebble) = Pebble::start(ports, "a change of the domain") else { return };
-    let site = Site::new(&pebble, ports);
+    let Some((site, _pebble)) = Site::with_pebble("a change of the domain") else { return };
     drop((site.start(), site.wait_for_certificate()));
     let mut other = site.config();
     if let Some(settings) = &mut other.acme {

@@ -27,9 +27,8 @@ fn get(agent: &ureq::Agent, url: &str) -> Response {
 
 #[test]
 fn certificate_is_issued_and_kept_over_a_restart() {
-    let ports = Ports::new();
-    let Some(pebble) = Pebble::start(ports, "HTTPS by ACME") else { return };
-    let (site, browser) = (Site::new(&pebble, ports), browser(&pebble));
+    let Some((site, pebble)) = Site::with_pebble("HTTPS by ACME") else { return };
+    let browser = browser(&pebble);
     let server = site.start();
     site.wait_for_certificate();
     assert_eq!(server.url(), site.url(""));
@@ -62,9 +61,7 @@ fn certificate_is_issued_and_kept_over_a_restart() {
 
 #[test]
 fn certificate_is_renewed_when_a_third_of_its_lifetime_is_left() {
-    let ports = Ports::new();
-    let Some(pebble) = Pebble::start(ports, "renewal by ACME") else { return };
-    let site = Site::new(&pebble, ports);
+    let Some((site, pebble)) = Site::with_pebble("renewal by ACME") else { return };
     drop((site.start(), site.wait_for_certificate()));
     let first = site.certificate_end().unwrap();
 
@@ -86,9 +83,7 @@ fn certificate_is_renewed_when_a_third_of_its_lifetime_is_left() {
 
 #[test]
 fn only_the_domain_gets_the_certificate() {
-    let ports = Ports::new();
-    let Some(pebble) = Pebble::start(ports, "server names of TLS") else { return };
-    let site = Site::new(&pebble, ports);
+    let Some((site, pebble)) = Site::with_pebble("server names of TLS") else { return };
     let _server = site.start();
     site.wait_for_certificate();
     let root = pebble.issuing_root();

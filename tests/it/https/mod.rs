@@ -38,6 +38,14 @@ struct Site {
 type TlsClient = StreamOwned<ClientConnection, TcpStream>;
 
 impl Site {
+    /// Starts a Pebble, and prepares a site whose authority it is; `None` where the machine has no Pebble.
+    #[track_caller]
+    fn with_pebble(untested: &str) -> Option<(Site, Pebble)> {
+        let ports = Ports::new();
+        let pebble = Pebble::start(ports, untested)?;
+        Some((Site::new(&pebble, ports), pebble))
+    }
+
     /// Prepares a site whose authority is this Pebble.
     fn new(pebble: &Pebble, ports: Ports) -> Site {
         let settings = AcmeSettings {

@@ -106,10 +106,8 @@ fn certificate_complaints(site: &Site) -> Vec<Value> {
 
 #[test]
 fn doctor_says_what_is_wrong_and_whether_the_server_is_ready() {
-    let ports = Ports::new();
-    let Some(pebble) = Pebble::start(ports, "doctor with ACME") else { return };
-    let site = Site::new(&pebble, ports);
-    let listen = format!("[::]:{}", ports.tls);
+    let Some((site, pebble)) = Site::with_pebble("doctor with ACME") else { return };
+    let listen = format!("[::]:{}", site.ports.tls);
     let live = || {
         coffer(&["doctor", "--live", "--acme", "localhost", "--listen", &listen]).status.success()
     };

@@ -150,8 +150,7 @@ fn node_and_electrum_servers_of_litecoin_are_followed() {
     let untested = "nodes of litecoin in the file";
     let Some(node) = Litecoind::start(&["-txindex=1"], untested) else { return };
     node.fund_wallet();
-    let served = Installation::new();
-    let running = served.start(&["--test-networks"]);
+    let (served, running) = Installation::start_new(&["--test-networks"]);
     let set = |url: &str| {
         let path = "/dashboard/api/chain-nodes/litecoin";
         running.operator_request("PUT", path, &json!({ "url": url })).expect(200).json()
@@ -177,8 +176,7 @@ fn node_and_electrum_servers_of_litecoin_are_followed() {
 
 #[test]
 fn odd_urls_are_refused_and_not_repeated() {
-    let served = Installation::new();
-    let running = served.start(&[]);
+    let (served, running) = Installation::start_new(&[]);
     for url in [
         "",
         " ",
@@ -220,8 +218,7 @@ fn odd_urls_are_refused_and_not_repeated() {
 
 #[test]
 fn numeric_notations_of_link_local_addresses_are_refused() {
-    let served = Installation::new();
-    let running = served.start(&[]);
+    let (served, running) = Installation::start_new(&[]);
     for url in ["http://2852039166/", "http://0xa9fea9fe/", "http://0251.0376.0251.0376/"] {
         let refused = put(&running, url);
         refused.assert_error(400, "invalid_request", Some("url"));
@@ -232,8 +229,7 @@ fn numeric_notations_of_link_local_addresses_are_refused() {
 
 #[test]
 fn failing_node_is_described_by_kind_and_status() {
-    let served = Installation::new();
-    let running = served.start(&[]);
+    let (served, running) = Installation::start_new(&[]);
     let body = |text: &str| Reply::Text(200, text.to_owned());
     let large = format!(r#"{{"jsonrpc":"2.0","id":1,"result":"{}"}}"#, "7".repeat(5 << 20));
     let error =
@@ -262,8 +258,7 @@ fn failing_node_is_described_by_kind_and_status() {
 
 #[test]
 fn trials_are_few_at_once_and_in_a_minute() {
-    let served = Installation::new();
-    let running = served.start(&[]);
+    let (_served, running) = Installation::start_new(&[]);
     let hanging = Receiver::start_with_reply(Reply::Hang);
     let (url, cookie) = (format!("{}{ETHEREUM}", running.url), running.cookie().to_owned());
     let body = json!({ "url": hanging.url() }).to_string();
@@ -292,8 +287,7 @@ fn trials_are_few_at_once_and_in_a_minute() {
 #[test]
 fn node_of_another_network_is_refused() {
     let Some(node) = Node::start(SEPOLIA, "nodes of test networks") else { return };
-    let served = Installation::new();
-    let running = served.start(&[]);
+    let (served, running) = Installation::start_new(&[]);
     let refused = put(&running, &node.url);
     refused.assert_error(400, "invalid_request", Some("url"));
     assert!(refused.text.contains("test network"), "{}", refused.text);
@@ -329,8 +323,7 @@ fn only_operators_of_a_production_server_change_nodes() {
 #[test]
 fn restore_under_another_public_url_removes_the_node() {
     let Some(node) = Node::start(SEPOLIA, "restored nodes") else { return };
-    let served = Installation::new();
-    let running = served.start(&["--test-networks"]);
+    let (served, running) = Installation::start_new(&["--test-networks"]);
     put(&running, &format!("{}/?key={SECRET}", node.url)).expect(200);
     let one = running.url.clone();
     drop(running);

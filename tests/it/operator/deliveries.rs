@@ -51,8 +51,7 @@ fn failed_delivery_can_be_resent() {
     let receiver = receiver_with_status(&status);
     set_endpoints(&interface, &[&receiver.url()]);
     interface.shop.create_invoice("20.00", json!({}));
-    interface.shop.advance("2d");
-    interface.sign_in_again();
+    interface.advance("2d");
     let failed = find_deliveries(&interface, "state=failed").remove(0);
     let eleven: Vec<_> = (1..=11).map(|number| (number, 500)).collect();
     assert_eq!(attempt_statuses(&failed), eleven);
@@ -61,8 +60,7 @@ fn failed_delivery_can_be_resent() {
     // The receiver still fails, so the resent delivery is attempted again, at the same intervals as before.
     let again = interface.send(&interface.merchant, "POST", &resend, &Value::Null);
     assert_eq!(again.expect(200).json()["state"], "pending");
-    interface.shop.advance("2d");
-    interface.sign_in_again();
+    interface.advance("2d");
     let failed = find_deliveries(&interface, "state=failed").remove(0);
     let both: Vec<_> = (1..=22).map(|number| (number, 500)).collect();
     assert_eq!(attempt_statuses(&failed), both);

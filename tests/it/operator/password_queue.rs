@@ -46,8 +46,7 @@ fn sign_in_with_retries(url: &str, email: &str, password: &str) -> Response {
 
 #[test]
 fn disconnected_sign_ins_use_no_memory() {
-    let served = Installation::new();
-    let running = served.start(&[]);
+    let (_served, running) = Installation::start_new(&[]);
     let before = peak_memory_kib(running.process.id());
     for number in 0..300 {
         let body = json!({ "email": format!("{number}@shop.test"), "password": "wrong" });
@@ -60,8 +59,7 @@ fn disconnected_sign_ins_use_no_memory() {
 
 #[test]
 fn disconnected_password_changes_use_no_memory() {
-    let served = Installation::new();
-    let running = served.start(&[]);
+    let (_served, running) = Installation::start_new(&[]);
     let before = peak_memory_kib(running.process.id());
     let cookie = format!("cookie: {}\r\n", running.cookie());
     let user = json!({ "email": "x@shop.test", "password": "long enough", "role": "merchant" });

@@ -10,8 +10,7 @@ fn sales_are_grouped_by_utc_day() {
     interface.shop.fund_balance(TEST, "90.00", "EUR");
     interface.shop.fund_balance(TEST, "10.00", "EUR");
     interface.shop.fund_balance(TEST, "7.00", "USD");
-    interface.shop.advance("1d");
-    interface.sign_in_again();
+    interface.advance("1d");
     interface.shop.fund_balance(TEST, "33.00", "EUR");
     let days = |interface: &OperatorInterface, at: usize| -> Vec<Value> {
         let sales = interface.account_summary(&interface.account, "test")["sales"][at].clone();
@@ -37,11 +36,9 @@ fn sales_are_grouped_by_utc_day() {
     assert_eq!(live["sales"][0]["total"], "0.00");
     let other = interface.account_summary(OTHER_ACCOUNT, "test");
     assert_eq!(other["sales"][0]["total"], "0.00");
-    interface.shop.advance("28d");
-    interface.sign_in_again();
+    interface.advance("28d");
     assert_eq!(days(&interface, 0).len(), 3);
-    interface.shop.advance("1d");
-    interface.sign_in_again();
+    interface.advance("1d");
     assert_eq!(days(&interface, 0)[0]["amount"], "33.00", "the 31st day is gone");
     assert_eq!(days(&interface, 1), [json!(["USD", "0.00", "0.00"])]);
 }
@@ -81,8 +78,7 @@ fn period_is_compared_with_the_period_before() {
     interface.shop.fund_balance(TEST, "80.00", "EUR");
     interface.shop.fund_balance(TEST, "7.00", "USD");
     interface.shop.fund_balance(LIVE, "500.00", "EUR");
-    interface.shop.advance("7d");
-    interface.sign_in_again();
+    interface.advance("7d");
     let [euro, dollar] = interface.sales("7");
     assert_eq!(
         (&euro["total"], &euro["before"]),

@@ -23,8 +23,7 @@ fn apply_payout_action(running: &RunningServer, id: &str, body: &Value) {
 
 #[test]
 fn payment_uri_is_shown_while_payout_is_sent_by_hand() {
-    let served = Installation::new();
-    let running = served.start(&[]);
+    let (served, running) = Installation::start_new(&[]);
     for (payee, uri) in [
         (SOLANA, Some(format!("solana:{}?amount=0.199", SOLANA[2]))),
         (
@@ -80,8 +79,7 @@ fn payment_uri_is_shown_while_payout_is_sent_by_hand() {
 
 #[test]
 fn unfollowed_chain_has_no_payment_uri_with_test_networks() {
-    let served = Installation::new();
-    let running = served.start(&["--test-networks"]);
+    let (served, running) = Installation::start_new(&["--test-networks"]);
     let id = served.create_approved_payout_to(&running, ["ETH", "ethereum", EVM_ADDRESS]);
     apply_payout_action(&running, &id, &json!({ "action": "process" }));
     let sent = get_payout(&served, &running, &id);

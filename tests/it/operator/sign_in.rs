@@ -22,10 +22,10 @@ fn operator_signs_in_and_out() {
     assert!(!set.contains("Secure"), "not behind https: {set}");
     let cookie = set.split(';').next().unwrap();
     let path = "/dashboard/api/session";
-    let who = shop.send("GET", path, &[("cookie", &cookie)], "").expect(200);
+    let who = shop.send("GET", path, &[("cookie", cookie)], "").expect(200);
     assert_eq!(who.json()["user"]["email"], "operator@sandbox.test");
-    shop.send("DELETE", path, &[("cookie", &cookie)], "").expect(204);
-    let after = shop.send("GET", path, &[("cookie", &cookie)], "");
+    shop.send("DELETE", path, &[("cookie", cookie)], "").expect(204);
+    let after = shop.send("GET", path, &[("cookie", cookie)], "");
     after.assert_error(401, "unauthorized", None);
     shop.send("GET", path, &[], "").assert_error(401, "unauthorized", None);
 }

@@ -155,8 +155,7 @@ fn invoice_counts_follow_status_changes() {
     interface.shop.advance("29d");
     let later = object_id(&interface.shop.create_invoice("20.00", json!({})));
     interface.shop.cancel_invoice(&later).expect(200);
-    interface.shop.advance("1d");
-    interface.sign_in_again();
+    interface.advance("1d");
     interface.assert_invoice_counts(&[], &[("confirmed", 1), ("cancelled", 1)]);
     interface.shop.advance("1s");
     interface.assert_invoice_counts(&[], &[("cancelled", 1)]);
@@ -176,8 +175,7 @@ fn recent_invoices_begin_exactly_30_days_ago() {
     }
     interface.shop.advance("29d");
     for (step, recent) in [("86397s", 13), ("1s", 8), ("1s", 6), ("1s", 0)] {
-        interface.shop.advance(step);
-        interface.sign_in_again();
+        interface.advance(step);
         let recent: &[_] = if recent == 0 { &[] } else { &[("expired", recent)] };
         interface.assert_invoice_counts(&[], recent);
     }
@@ -345,8 +343,7 @@ fn unreachable_endpoint_is_reported_and_resend_restarts_attempts() {
     let body = json!({ "url": url, "types": ["invoice.created"] });
     let endpoint = interface.request("POST", "endpoints", &body).expect(201).json();
     interface.shop.create_invoice("20.00", json!({}));
-    interface.shop.advance("1d");
-    interface.sign_in_again();
+    interface.advance("1d");
     let failing = |mode: &str| {
         interface.account_summary(&interface.account, mode)["failingEndpoints"].clone()
     };

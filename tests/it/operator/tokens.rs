@@ -109,8 +109,7 @@ fn token_works_until_revoked() {
 
 #[test]
 fn server_accepts_only_created_tokens_until_revoked() {
-    let served = Installation::new();
-    let running = served.start(&[]);
+    let (served, running) = Installation::start_new(&[]);
     let (id, text) = create_token(&running, &served);
     order_server(&running.url, &text).expect(201);
     let mistyped = with_typo(&text);
@@ -136,8 +135,7 @@ fn server_accepts_only_created_tokens_until_revoked() {
 
 #[test]
 fn tokens_and_keys_are_not_interchangeable() {
-    let served = Installation::new();
-    let running = served.start(&[]);
+    let (served, running) = Installation::start_new(&[]);
     let (_, text) = create_token(&running, &served);
     let url = format!("{}/v1/merchant", running.url);
     let as_key = send(&agent(), "GET", &url, &[("X-API-Key", &text)], "");

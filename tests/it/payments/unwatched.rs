@@ -39,8 +39,7 @@ fn unwatched_chain_hands_out_no_pool_address() {
 
 #[test]
 fn live_invoice_without_coins_warns_with_the_reason() {
-    let served = Installation::new();
-    let running = served.start(&[]);
+    let (served, running) = Installation::start_new(&[]);
     let warned = |body: Value| {
         let made = running.api_request("POST", "/v1/invoices", &body).expect(201).json();
         made["warnings"].as_array().unwrap().last().unwrap().clone()

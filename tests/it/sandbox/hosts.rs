@@ -189,8 +189,7 @@ fn non_loopback_sandbox_accepts_addresses_but_no_names() {
 
 #[test]
 fn production_server_accepts_every_host() {
-    let served = Installation::new();
-    let running = served.start(&[]);
+    let (_served, running) = Installation::start_new(&[]);
     request_livez(&running.url, "pay.example.com").expect(200);
     let (_process, url) = start_sandbox("127.0.0.1:0", &[]);
     request_livez(&url, "pay.example.com").assert_error(403, "forbidden", None);

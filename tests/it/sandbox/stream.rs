@@ -273,8 +273,7 @@ fn slow_listener_does_not_block_others() {
 
 #[test]
 fn production_server_has_no_stream() {
-    let served = Installation::new();
-    let running = served.start(&[]);
+    let (_served, running) = Installation::start_new(&[]);
     let ask = |path: &str| send(&agent(), "GET", &format!("{}{path}", running.url), &[], "");
     assert_eq!(ask(STREAM_PATH).status, 404);
     let config = ureq::Agent::config_builder().http_status_as_error(false).proxy(None);

@@ -79,6 +79,14 @@ impl Installation {
         served
     }
 
+    /// Sets up a database, and starts a server on it with these settings.
+    #[track_caller]
+    pub fn start_new(settings: &[&str]) -> (Installation, RunningServer) {
+        let served = Installation::new();
+        let running = served.start(settings);
+        (served, running)
+    }
+
     /// Opens a separate connection to the database.
     pub fn open_file(&self) -> Connection {
         open_database(&self.file)

@@ -50,6 +50,13 @@ impl OperatorInterface {
         }
     }
 
+    /// Advances the clock, and signs all users in again.
+    #[track_caller]
+    pub fn advance(&mut self, span: &str) {
+        self.shop.advance(span);
+        self.sign_in_again();
+    }
+
     /// Signs all users in again, because a session lasts only twelve hours.
     #[track_caller]
     pub fn sign_in_again(&mut self) {

@@ -162,8 +162,7 @@ fn rate_far_from_the_market_needs_acceptance() {
 
 #[test]
 fn rate_needs_acceptance_without_a_fresh_market_rate() {
-    let served = Installation::new();
-    let running = served.start(&["--rates", NO_RATES]);
+    let (served, running) = Installation::start_new(&["--rates", NO_RATES]);
     let id = served.request_payout_to(&running, SOLANA);
     let shop = ApprovalShop { served, running };
     let path = format!("/dashboard/api/payouts/{id}");

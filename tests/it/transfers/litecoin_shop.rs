@@ -3,7 +3,7 @@
 //! Invariant: [`LitecoinMerchant::restart_and_sync`] kills the server, so later assertions hold after `kill -9`.
 
 use super::signer::{waiting_signer, write_signer_response};
-use crate::chain::till::TestnetShop;
+use crate::chain::till::{TestnetShop, deposit_address};
 use crate::support::electrumx::Electrumx;
 use crate::support::installation::{RATES_OF_100, RunningServer};
 use crate::support::litecoind::Litecoind;
@@ -136,7 +136,7 @@ impl<'n> LitecoinMerchant<'n> {
     #[track_caller]
     pub fn pay_invoice_in_parts(&mut self, parts: &[u64]) -> Vec<Coin> {
         let invoice = self.till.create_invoice(&self.running, "LTC");
-        let to = invoice["depositAddress"].as_str().unwrap().to_owned();
+        let to = deposit_address(&invoice);
         let pays: Vec<_> = parts.iter().map(|units| (to.as_str(), *units)).collect();
         let made = self.payer.pay(&pays);
         self.payer.mine(3);

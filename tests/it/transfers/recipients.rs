@@ -125,8 +125,7 @@ fn refusal_names_the_coin_and_what_to_give() {
 
 #[test]
 fn payout_address_is_not_set_to_an_unusable_address() {
-    let served = Installation::new();
-    let running = served.start(&[]);
+    let (served, running) = Installation::start_new(&[]);
     let path = |chain: Chain| {
         format!("/dashboard/api/accounts/{}/payout-addresses/{chain}", served.account)
     };
@@ -225,8 +224,7 @@ fn approval_refuses_a_stored_unusable_address() {
 
 #[test]
 fn payout_to_a_stored_unusable_address_is_refused() {
-    let served = Installation::new();
-    let running = served.start(&[]);
+    let (served, running) = Installation::start_new(&[]);
     let usable = "0x8ba1f109551bD432803012645Ac136ddd64DBA72";
     let id = served.request_payout_to(&running, ["ETH", "ethereum", usable]);
     let file = served.open_file();
@@ -248,8 +246,7 @@ fn payout_to_a_stored_unusable_address_is_refused() {
 
 #[test]
 fn pool_import_refuses_mints_and_programs() {
-    let served = Installation::new();
-    let running = served.start(&[]);
+    let (served, running) = Installation::start_new(&[]);
     for address in unusable_addresses(Chain::Solana) {
         let list = [address_without_key(1), address.to_owned()];
         let path = "/dashboard/api/pools/solana/addresses";

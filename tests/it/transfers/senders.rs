@@ -229,8 +229,7 @@ fn transfer_without_a_node_is_sent_by_hand() {
 
 #[test]
 fn summary_counts_transfers_without_a_signer() {
-    let served = Installation::new();
-    let mut running = served.start(&[]);
+    let (served, mut running) = Installation::start_new(&[]);
     let id = served.create_approved_payout_to(&running, ETHEREUM);
     let waiting = |running: &RunningServer| {
         running.operator_get("/dashboard/api/summary")["transfersWithoutSigner"].clone()

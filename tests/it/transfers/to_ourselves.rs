@@ -68,8 +68,7 @@ fn payout_address_cannot_be_a_next_wallet_address() {
 
 #[test]
 fn imported_addresses_and_destinations_are_disjoint() {
-    let served = Installation::new();
-    let running = served.start(&[]);
+    let (served, running) = Installation::start_new(&[]);
     let (ours, theirs) = (
         "So11111111111111111111111111111111111111112",
         "4Nd1mYQZKXmxYkS8VqzuR8yGx1k9w5iP1zv2n7K8d3rT",
@@ -94,8 +93,7 @@ fn imported_addresses_and_destinations_are_disjoint() {
 
 #[test]
 fn approval_checks_the_destination_again() {
-    let served = Installation::new();
-    let running = served.start(&[]);
+    let (served, running) = Installation::start_new(&[]);
     // The address was set and the payout requested before the wallet was added.
     let id = served.request_payout_to(&running, ["ETH", "ethereum", &wallet_address(3)]);
     run_wallet_command(&served.file, &["add", "evm", "--yes"], EVM_XPUB).json_lines();

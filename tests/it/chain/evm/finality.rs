@@ -1,7 +1,7 @@
 //! A node that gives new blocks and no final ones. Payments are seen and counted, and only what needs a final block
 //! waits.
 
-use crate::chain::till::TestnetShop;
+use crate::chain::till::{TestnetShop, deposit_address};
 use crate::support::anvil::Node;
 use crate::support::rpc_proxy::{RpcFault, RpcProxy, set_error};
 use crate::support::step_follower::StepFollower;
@@ -33,11 +33,8 @@ impl Scene {
         let liar = RpcProxy::start(&node.url);
         let tokens = [("USDC-ERC20", token.as_str())];
         let till = TestnetShop::with_account_chain("ethereum", &node.url, tokens[0]);
-        let mut running = till.start();
-        till.wait_for_rate("ethereum", "USDC");
-        let invoice = till.create_invoice(&running, "USDC-ERC20");
-        running.process.kill();
-        let to = invoice["depositAddress"].as_str().unwrap().to_owned();
+        let invoice = till.create_invoice_and_kill("ethereum", "USDC", "USDC-ERC20");
+        let to = deposit_address(&invoice);
         let follower = StepFollower::open(&till.served.file, Chain::Ethereum, &liar.url(), &tokens);
         let file = till.served.open_file();
         Some(Scene { node, liar, till, follower, file, token, to, payments: 0 })

@@ -6,7 +6,7 @@
 //! In each case there is a new payment, and a payment of an earlier case becomes final. So a case needs few blocks.
 
 use super::answers::{BAD_ANSWERS, BadAnswer, LyingNode};
-use super::{EvmPayer, LyingNodePayer, UtxoPayer, deposit_address};
+use super::{EvmPayer, LyingNodePayer, UtxoPayer, first_deposit_address};
 use crate::chain::till::TestnetShop;
 use crate::support::anvil::Node;
 use crate::support::litecoind::Litecoind;
@@ -314,7 +314,7 @@ fn open_shops<const N: usize>(
 ) -> ([TestnetShop; 3], [String; N]) {
     let shops = [(); 3].map(|()| {
         let till = open();
-        let to = assets.map(|asset| deposit_address(&till, chain, asset));
+        let to = assets.map(|asset| first_deposit_address(&till, chain, asset));
         (till, to)
     });
     let [(_, to), ..] = &shops;

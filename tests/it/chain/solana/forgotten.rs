@@ -1,7 +1,7 @@
 //! Payments that a Solana node had and then does not have. They wait, and are asked for again.
 
 use super::fixtures::{Follower, UNTESTED, assert_agrees_with_node, solana_client};
-use crate::chain::till::TestnetShop;
+use crate::chain::till::{TestnetShop, deposit_address};
 use crate::support::received::amounts_in_file;
 use crate::support::rpc_proxy::{RpcFault, RpcProxy};
 use crate::support::step_follower::StepFollower;
@@ -32,10 +32,7 @@ impl Scene {
         let node = Surfpool::start(UNTESTED)?;
         let liar = RpcProxy::start(&node.url);
         let till = TestnetShop::with_solana(&node, &node.url);
-        let mut running = till.start();
-        till.wait_for_rate("solana", SOL);
-        let invoice = till.create_invoice(&running, SOL);
-        running.process.kill();
+        let invoice = till.create_invoice_and_kill("solana", SOL, SOL);
         let urls = match has_honest {
             true => format!("{},{}", liar.url(), node.url),
             false => liar.url(),
@@ -43,7 +40,7 @@ impl Scene {
         let mints = [USDC, USDT].map(|asset| (asset, node.mint_address(asset)));
         let follower = StepFollower::open(&till.served.file, Chain::Solana, &urls, &mints);
         let file = till.served.open_file();
-        let to = invoice["depositAddress"].as_str().unwrap().to_owned();
+        let to = deposit_address(&invoice);
         Some(Scene { node, liar, till, follower, file, to })
     }
 

@@ -1,6 +1,6 @@
 //! A shop that accepts SOL and two tokens, with the real server.
 
-use crate::chain::till::TestnetShop;
+use crate::chain::till::{TestnetShop, deposit_address};
 use crate::operator::wallets::run_wallet_command;
 use crate::support::polling;
 use crate::support::received::amounts_in_file;
@@ -10,10 +10,6 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 const UNTESTED: &str = "a shop that takes coins of Solana";
-
-fn deposit_address(invoice: &Value) -> String {
-    invoice["depositAddress"].as_str().unwrap().to_owned()
-}
 
 /// Asserts that the file passes the audit and agrees with the node.
 #[track_caller]
@@ -89,10 +85,7 @@ fn next_node_url_is_used_if_the_first_node_hides_a_payment() {
     };
     let liar = RpcProxy::start(&node.url);
     let till = TestnetShop::with_solana(&node, &format!("{},{}", liar.url(), node.url));
-    let mut running = till.start();
-    till.wait_for_rate("solana", SOL);
-    let invoice = till.create_invoice(&running, USDC);
-    running.process.kill();
+    let invoice = till.create_invoice_and_kill("solana", SOL, USDC);
     liar.inject("getSignaturesForAddress", RpcFault::result(json!([])));
     node.pay(USDC, &deposit_address(&invoice), 20_000_000);
     node.wait_for_slots(SLOTS_UNTIL_FINAL + 2);
@@ -104,9 +97,7 @@ fn next_node_url_is_used_if_the_first_node_hides_a_payment() {
     till.served.wait_for_query_result("select count(*) || '' from observations", &["0"]);
     running.process.kill();
     liar.inject("getSlot", RpcFault::Status(503));
-    let running = till.start();
-    till.wait_for_event("invoice.confirmed", &invoice);
-    drop(running);
+    till.run_until_event("invoice.confirmed", &invoice);
     assert_agrees_with_node(&till, &node, &[deposit_address(&invoice)]);
 }
 
@@ -117,10 +108,7 @@ fn unavailable_node_delays_but_does_not_lose_a_payment() {
     };
     let liar = RpcProxy::start(&node.url);
     let till = TestnetShop::with_solana(&node, &liar.url());
-    let mut running = till.start();
-    till.wait_for_rate("solana", SOL);
-    let invoice = till.create_invoice(&running, SOL);
-    running.process.kill();
+    let invoice = till.create_invoice_and_kill("solana", SOL, SOL);
     let before = node.newest_slot();
     node.pay(SOL, &deposit_address(&invoice), 200_000_000);
     node.wait_for_slots(SLOTS_UNTIL_FINAL + 2);
@@ -143,9 +131,7 @@ fn unavailable_node_delays_but_does_not_lose_a_payment() {
     let behind = json!(before.saturating_sub(20));
     liar.inject("getSlot", RpcFault::result(behind));
     stopped("does not have block ");
-    let running = till.start();
-    till.wait_for_event("invoice.confirmed", &invoice);
-    drop(running);
+    till.run_until_event("invoice.confirmed", &invoice);
     assert_agrees_with_node(&till, &node, &[deposit_address(&invoice)]);
 }
 
@@ -160,9 +146,7 @@ fn transfers_within_the_shop_book_nothing() {
     let [paid, other] = [USDC, SOL].map(|asset| till.create_invoice(&running, asset));
     running.process.kill();
     node.pay(USDC, &deposit_address(&paid), 20_000_000);
-    let running = till.start();
-    till.wait_for_event("invoice.detected", &paid);
-    drop(running);
+    till.run_until_event("invoice.detected", &paid);
     // Transfers within the shop: gas for a sweep, the sweep with its returned rent, and a transfer between two
     // deposit addresses.
     let own = ["own", "solana", &node.payer];

@@ -1,8 +1,8 @@
 //! Outages of a Tron node, with the real server: a node that begins to demand an API key, a node whose answers are a
 //! page for people, and a node whose final blocks stand still.
 
-use super::shop::{ASSET, assert_agrees_with_node, deposit_address, open_shop};
-use crate::chain::till::TestnetShop;
+use super::shop::{ASSET, assert_agrees_with_node, open_shop};
+use crate::chain::till::{TestnetShop, deposit_address};
 use crate::support::installation::RunningServer;
 use crate::support::polling;
 use crate::support::tron::{Fault, Node};
@@ -14,16 +14,6 @@ const FINAL: u32 = 20;
 /// Header with the API key of the test's node.
 const HEADER: &str = "tron-pro-api-key";
 const KEY: &str = "key-of-the-shop-0123456789";
-
-/// Creates an invoice, and stops the server.
-#[track_caller]
-fn create_invoice(till: &TestnetShop) -> Value {
-    let mut running = till.start();
-    till.wait_for_rate("tron", "USDT");
-    let invoice = till.create_invoice(&running, ASSET);
-    running.process.kill();
-    invoice
-}
 
 /// Waits until the coins of the chain are not on offer. Asserts that the operator reads this problem everywhere.
 #[track_caller]
@@ -44,7 +34,7 @@ fn demanded_api_key_is_reported_and_sent_by_node_header() {
     for status in [401, 403] {
         let node = Node::start();
         let mut till = open_shop(&node.url());
-        let invoice = create_invoice(&till);
+        let invoice = till.create_invoice_and_kill("tron", "USDT", ASSET);
         node.pay_token(&deposit_address(&invoice), 20_000_000);
         node.mine(FINAL);
         node.demand_header(Some((HEADER, KEY, status)));
@@ -70,7 +60,7 @@ fn demanded_api_key_is_reported_and_sent_by_node_header() {
 fn page_for_people_takes_coins_off_the_offer_until_the_node_recovers() {
     let node = Node::start();
     let till = open_shop(&node.url());
-    let invoice = create_invoice(&till);
+    let invoice = till.create_invoice_and_kill("tron", "USDT", ASSET);
     node.pay_token(&deposit_address(&invoice), 20_000_000);
     node.mine(FINAL);
     let page = Fault::Status(200, "<html><title>Sign in</title></html>".to_owned());
@@ -94,7 +84,7 @@ fn page_for_people_takes_coins_off_the_offer_until_the_node_recovers() {
 fn payments_are_seen_and_not_confirmed_while_finality_stands_still() {
     let node = Node::start();
     let till = open_shop(&node.url());
-    let invoice = create_invoice(&till);
+    let invoice = till.create_invoice_and_kill("tron", "USDT", ASSET);
     node.stop_finality(true);
     // An hour of blocks, in which the shop is paid at the beginning and at the end.
     node.pay_token(&deposit_address(&invoice), 20_000_000);

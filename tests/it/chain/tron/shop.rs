@@ -1,6 +1,6 @@
 //! A shop that accepts TRX and a token, with the real server.
 
-use crate::chain::till::TestnetShop;
+use crate::chain::till::{TestnetShop, deposit_address};
 use crate::operator::wallets::run_wallet_command;
 use crate::support::received::amounts_in_file;
 use crate::support::tron::{Action, Fault, Node, TOKEN, decode_address, encode_address};
@@ -14,10 +14,6 @@ const FINAL: u32 = 20;
 #[track_caller]
 pub(super) fn open_shop(urls: &str) -> TestnetShop {
     TestnetShop::with_account_chain("tron", urls, (ASSET, &encode_address(TOKEN)))
-}
-
-pub(super) fn deposit_address(invoice: &Value) -> String {
-    invoice["depositAddress"].as_str().unwrap().to_owned()
 }
 
 /// Asserts that the file passes the audit and agrees with the node.
@@ -108,15 +104,10 @@ fn next_node_url_is_used_if_the_first_node_hides_a_payment() {
     liar.inject("/walletsolidity/getblockbylimitnext", Fault::Status(500, String::new()));
     let urls = format!("{},{}", liar.url(), node.url());
     let till = open_shop(&urls);
-    let mut running = till.start();
-    till.wait_for_rate("tron", "USDT");
-    let invoice = till.create_invoice(&running, ASSET);
-    running.process.kill();
+    let invoice = till.create_invoice_and_kill("tron", "USDT", ASSET);
     node.pay_token(&deposit_address(&invoice), 20_000_000);
     node.mine(FINAL);
-    let running = till.start();
-    till.wait_for_event("invoice.confirmed", &invoice);
-    drop(running);
+    till.run_until_event("invoice.confirmed", &invoice);
     assert_agrees_with_node(&till, &node, &[deposit_address(&invoice)]);
 }
 
@@ -124,10 +115,7 @@ fn next_node_url_is_used_if_the_first_node_hides_a_payment() {
 fn unavailable_node_delays_but_does_not_lose_a_payment() {
     let node = Node::start();
     let till = open_shop(&node.url());
-    let mut running = till.start();
-    till.wait_for_rate("tron", "USDT");
-    let invoice = till.create_invoice(&running, ASSET);
-    running.process.kill();
+    let invoice = till.create_invoice_and_kill("tron", "USDT", ASSET);
     node.pay_token(&deposit_address(&invoice), 20_000_000);
     node.mine(FINAL);
     let stopped = |problem: &str| {
@@ -154,9 +142,7 @@ fn unavailable_node_delays_but_does_not_lose_a_payment() {
     node.hide_newest_blocks(30);
     stopped("does not have block 50");
     node.hide_newest_blocks(0);
-    let running = till.start();
-    till.wait_for_event("invoice.confirmed", &invoice);
-    drop(running);
+    till.run_until_event("invoice.confirmed", &invoice);
     assert_agrees_with_node(&till, &node, &[deposit_address(&invoice)]);
 }
 

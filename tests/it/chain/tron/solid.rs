@@ -2,8 +2,8 @@
 //!
 //! Invariant: no payment is confirmed before `/walletsolidity` gave its block, and finality never moves back.
 
-use super::shop::{ASSET, assert_agrees_with_node, deposit_address, open_shop};
-use crate::chain::till::TestnetShop;
+use super::shop::{ASSET, assert_agrees_with_node, open_shop};
+use crate::chain::till::{TestnetShop, deposit_address};
 use crate::support::polling;
 use crate::support::step_follower::StepFollower;
 use crate::support::tron::{Action, Fault, Node, PAYER, TOKEN, decode_address, encode_address};
@@ -231,10 +231,7 @@ fn coins_stay_on_offer_while_no_final_block_is_given() {
     for fault in [Fault::Status(500, String::new()), Fault::Hang] {
         let node = Node::start();
         let till = open_shop(&node.url());
-        let mut running = till.start();
-        till.wait_for_rate("tron", "USDT");
-        let invoice = till.create_invoice(&running, ASSET);
-        running.process.kill();
+        let invoice = till.create_invoice_and_kill("tron", "USDT", ASSET);
         let why = if matches!(fault, Fault::Hang) { "no answer in time" } else { "status 500" };
         node.inject(HEAD, fault);
         node.pay_token(&deposit_address(&invoice), 20_000_000);
