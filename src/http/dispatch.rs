@@ -19,7 +19,7 @@ use super::route::{AnswerPolicy, ListenerRoutes, ReplyFuture, Route};
 use super::router::{RouteMatch, Router};
 use super::routes::routes;
 use super::stream::ReplyBody;
-use super::{accept, error, openapi, pages, public};
+use super::{accept, error, large_answers, openapi, pages, public};
 use crate::clock::Clock;
 use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::service::{Error, QuotaOwner, Service};
@@ -300,7 +300,9 @@ impl StartedAnswer {
     async fn into_reply(self, front: &Front) -> Result<Reply, Error> {
         let reply = self.answering.await?;
         match self.quota_owner {
-            Some(quota_owner) => front.large_answers.admit(quota_owner, reply).await,
+            Some(quota_owner) => {
+                large_answers::admit(&front.large_answers, quota_owner, reply).await
+            }
             None => Ok(reply),
         }
     }

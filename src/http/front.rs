@@ -8,17 +8,18 @@ pub(super) mod sandbox;
 
 use super::client::TrustedProxyCheck;
 use super::hashing::HashingQueue;
-use super::large_answers::LargeAnswers;
+use super::large_answers::CALLER_ANSWERS_MAX;
 use super::limit::{CREATION_BURST, Limiter};
-use super::long_reads::{LongReads, PermitPool};
+use super::long_reads::LongReads;
 use super::metrics::{Metrics, MetricsToken};
 use super::node_trials::NodeTrials;
+use super::permits::PermitPool;
 use super::subscribers::Subscribers;
 use super::throttle::{PasswordLimits, Throttle};
 use crate::clock::Clock;
 use crate::domain::time::Time;
 use crate::service::followed::nodes::NodeControl;
-use crate::service::{Error, Service};
+use crate::service::{Error, QuotaOwner, Service};
 use hyper::body::Bytes;
 use sandbox::{Sandbox, SandboxSettings};
 use std::collections::BTreeMap;
@@ -56,9 +57,10 @@ pub struct Front {
     pub(super) throttle: Arc<Throttle>,
     pub(super) hashing: HashingQueue,
     pub(super) long_reads: LongReads,
-    pub(super) large_answers: LargeAnswers,
+    /// Permits for large answers in transmission.
+    pub(super) large_answers: PermitPool<QuotaOwner>,
     /// Permits for files that callers are sending.
-    pub(super) uploads: PermitPool,
+    pub(super) uploads: PermitPool<QuotaOwner>,
     pub(super) subscribers: Arc<Subscribers>,
     pub(super) public_url: String,
     pub(super) body_timeout: Duration,
@@ -174,8 +176,8 @@ impl Front {
             throttle: Arc::new(throttle),
             hashing: HashingQueue::new(settings.password_limits.waiting_max),
             long_reads: LongReads::default(),
-            large_answers: LargeAnswers::default(),
-            uploads: PermitPool::new(CALLER_UPLOADS_MAX, CALLER_UPLOADS_MAX),
+            large_answers: PermitPool::new(CALLER_ANSWERS_MAX),
+            uploads: PermitPool::new(CALLER_UPLOADS_MAX),
             subscribers: settings.subscribers,
             public_url: settings.public_url,
             body_timeout: Duration::from_millis(settings.body_timeout_ms),

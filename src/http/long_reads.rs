@@ -4,11 +4,10 @@
 //! Invariant: no runtime thread performs a long read, and the reads of one caller do not block the reads of other
 //! callers.
 
-use crate::domain::refusal::{Refusal, RefusalCode};
+use super::permits::{Permit, PermitPool};
 use crate::service::{Error, QuotaOwner};
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tokio::sync::{Semaphore, oneshot};
+use std::sync::Arc;
+use tokio::sync::{AcquireError, Semaphore};
 
 /// Maximum number of long reads of all callers together that run at once.
 const RUNNING_MAX: usize = 4;
@@ -24,22 +23,22 @@ const CALLER_PIECES_MAX: usize = 1;
 /// Permits for the long reads and exports of one server.
 pub(super) struct LongReads {
     running: Arc<Semaphore>,
-    reads: PermitPool,
-    exports: PermitPool,
+    reads: PermitPool<QuotaOwner>,
+    exports: PermitPool<QuotaOwner>,
 }
 
-/// Permit for one export, held during the whole export.
-pub(super) struct ExportPermit {
+/// Permit for one long read, or for all pieces of one export.
+pub(super) struct ReadPermit {
     running: Arc<Semaphore>,
-    permit: Permit,
+    permit: Arc<Permit<QuotaOwner>>,
 }
 
 impl Default for LongReads {
     fn default() -> LongReads {
         LongReads {
             running: Arc::new(Semaphore::new(RUNNING_MAX)),
-            reads: PermitPool::new(CALLER_READS_MAX, CALLER_RUNNING_MAX),
-            exports: PermitPool::new(CALLER_EXPORTS_MAX, CALLER_PIECES_MAX),
+            reads: PermitPool::with_turns(CALLER_READS_MAX, CALLER_RUNNING_MAX),
+            exports: PermitPool::with_turns(CALLER_EXPORTS_MAX, CALLER_PIECES_MAX),
         }
     }
 }
@@ -55,141 +54,55 @@ impl LongReads {
         quota_owner: QuotaOwner,
         work: impl FnOnce() -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
-        let permit = self.reads.take(quota_owner)?;
-        run_in_turn(&self.running, permit, work).await.map(|(_, done)| done)
+        self.take_permit(&self.reads, quota_owner)?.read(work).await
     }
 
-    /// Takes a permit for an export of this caller.
+    /// Takes a permit for an export of this caller, to hold during the whole export.
     ///
     /// # Errors
     /// `overloaded` if the caller has too many exports.
-    pub(super) fn take_export_permit(
+    pub(super) fn take_export_permit(&self, quota_owner: QuotaOwner) -> Result<ReadPermit, Error> {
+        self.take_permit(&self.exports, quota_owner)
+    }
+
+    fn take_permit(
         &self,
+        pool: &PermitPool<QuotaOwner>,
         quota_owner: QuotaOwner,
-    ) -> Result<ExportPermit, Error> {
-        Ok(ExportPermit {
-            running: Arc::clone(&self.running),
-            permit: self.exports.take(quota_owner)?,
-        })
+    ) -> Result<ReadPermit, Error> {
+        let permit = Arc::new(pool.take_or_refuse(quota_owner)?);
+        Ok(ReadPermit { running: Arc::clone(&self.running), permit })
     }
 }
 
-impl ExportPermit {
-    /// Reads one piece of the export on its own thread when it is the caller's turn.
+impl ReadPermit {
+    /// Runs `work` on a thread when it is the caller's turn and a thread is free. The permit, the turn and the thread
+    /// stay in use until `work` is done, even after a disconnect.
     ///
     /// # Errors
     /// The errors of `work`.
-    pub(super) async fn read_piece<T: Send + 'static>(
-        self,
+    pub(super) async fn read<T: Send + 'static>(
+        &self,
         work: impl FnOnce() -> Result<T, Error> + Send + 'static,
-    ) -> Result<(ExportPermit, T), Error> {
-        let (permit, done) = run_in_turn(&self.running, self.permit, work).await?;
-        let running = self.running;
-        Ok((ExportPermit { running, permit }, done))
-    }
-}
-
-/// Runs `work` on a thread when it is the caller's turn and a thread is free. The turn and the thread stay in use
-/// until `work` is done, even after a disconnect.
-async fn run_in_turn<T: Send + 'static>(
-    running: &Arc<Semaphore>,
-    permit: Permit,
-    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
-) -> Result<(Permit, T), Error> {
-    let (answer, mut answered) = oneshot::channel();
-    // Sending fails if the caller has disconnected. Then the result is dropped.
-    let work = Box::new(move || drop(answer.send(work())));
-    let permit = run_on_thread(running, permit, work).await?;
-    let done = answered.try_recv();
-    Ok((permit, done.map_err(|error| Error::Failed(error.to_string()))??))
-}
-
-/// Runs `work` for [`run_in_turn`]. This function is not generic, so that the compiler generates its code only once.
-async fn run_on_thread(
-    running: &Arc<Semaphore>,
-    permit: Permit,
-    work: Box<dyn FnOnce() + Send>,
-) -> Result<Permit, Error> {
-    let closed = |error: tokio::sync::AcquireError| Error::Failed(error.to_string());
-    let own = Arc::clone(&permit.turns).acquire_owned().await.map_err(closed)?;
-    let thread = Arc::clone(running).acquire_owned().await.map_err(closed)?;
-    let done = tokio::task::spawn_blocking(move || {
-        work();
-        drop((own, thread));
-        permit
-    });
-    done.await.map_err(|error| Error::Failed(error.to_string()))
-}
-
-/// Permits of all callers. Each caller may hold `permits_max` permits, and use `turns_max` of them at once.
-#[derive(Clone)]
-pub(super) struct PermitPool {
-    permits_max: usize,
-    turns_max: usize,
-    callers: Arc<Mutex<HashMap<QuotaOwner, CallerPermits>>>,
-}
-
-/// Permits of one caller. A caller without permits has no entry.
-struct CallerPermits {
-    permits: usize,
-    turns: Arc<Semaphore>,
-}
-
-/// A permit of a caller. Dropping the value returns the permit.
-pub(super) struct Permit {
-    of: PermitPool,
-    quota_owner: QuotaOwner,
-    turns: Arc<Semaphore>,
-}
-
-impl PermitPool {
-    pub(super) fn new(permits_max: usize, turns_max: usize) -> PermitPool {
-        PermitPool { permits_max, turns_max, callers: Arc::default() }
-    }
-
-    /// Takes a permit for this caller. Refuses with `overloaded` if the caller has too many permits.
-    pub(super) fn take(&self, quota_owner: QuotaOwner) -> Result<Permit, Refusal> {
-        let mut askers = self.lock();
-        let taken = askers.entry(quota_owner).or_insert_with(|| CallerPermits {
-            permits: 0,
-            turns: Arc::new(Semaphore::new(self.turns_max)),
+    ) -> Result<T, Error> {
+        let closed = |error: AcquireError| Error::Failed(error.to_string());
+        let turn = Arc::clone(&self.permit.turns).acquire_owned().await.map_err(closed)?;
+        let thread = Arc::clone(&self.running).acquire_owned().await.map_err(closed)?;
+        let permit = Arc::clone(&self.permit);
+        let done = tokio::task::spawn_blocking(move || {
+            let done = work();
+            drop((turn, thread, permit));
+            done
         });
-        if taken.permits >= self.permits_max {
-            let max = self.permits_max;
-            let message = format!(
-                "{max} of your long reads, large responses or uploads are in progress already; try again when they have ended"
-            );
-            return Err(Refusal::new(RefusalCode::Overloaded, message));
-        }
-        taken.permits = taken.permits.saturating_add(1);
-        Ok(Permit { of: self.clone(), quota_owner, turns: Arc::clone(&taken.turns) })
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<QuotaOwner, CallerPermits>> {
-        // A poisoned lock is still usable, because a panic cannot leave the counts inconsistent.
-        self.callers.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for Permit {
-    fn drop(&mut self) {
-        let mut askers = self.of.lock();
-        if let Some(taken) = askers.get_mut(&self.quota_owner) {
-            taken.permits = taken.permits.saturating_sub(1);
-            if taken.permits == 0 {
-                askers.remove(&self.quota_owner);
-            }
-        }
+        done.await.map_err(|error| Error::Failed(error.to_string()))?
     }
 }
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{
-        CALLER_READS_MAX, CALLER_RUNNING_MAX, Error, LongReads, PermitPool, QuotaOwner,
-        RUNNING_MAX, RefusalCode,
-    };
+    use super::{CALLER_READS_MAX, CALLER_RUNNING_MAX, Error, LongReads, QuotaOwner, RUNNING_MAX};
+    use crate::domain::refusal::RefusalCode;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::{Arc, Condvar, Mutex};
     use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -244,10 +157,6 @@ mod tests {
         matches!(outcome, Err(Error::Refused(refusal)) if refusal.code == RefusalCode::Overloaded)
     }
 
-    fn caller_count(askers: &PermitPool) -> usize {
-        askers.lock().len()
-    }
-
     #[tokio::test]
     async fn reads_of_one_caller_do_not_block_other_callers() {
         let mut scene = GatedReads::new();
@@ -266,7 +175,7 @@ mod tests {
             read.await.unwrap().unwrap();
         }
         assert!(scene.most.load(Ordering::SeqCst) <= RUNNING_MAX);
-        assert_eq!(caller_count(&scene.reads.reads), 0, "nothing is kept of who asked");
+        assert_eq!(scene.reads.reads.caller_count(), 0, "nothing is kept of who asked");
         scene.start(1).await.unwrap().unwrap();
     }
 

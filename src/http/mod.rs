@@ -31,6 +31,7 @@ mod operations;
 mod operator;
 mod pages;
 mod password;
+mod permits;
 mod plain_http;
 mod policy;
 mod probes;

@@ -7,8 +7,9 @@ use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::http::auth;
 use crate::http::connection::IncomingBody;
 use crate::http::front::Front;
-use crate::http::long_reads::Permit;
+use crate::http::permits::Permit;
 use crate::http::router::RouteMatch;
+use crate::service::QuotaOwner;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::{Body, Bytes};
 use hyper::http::request::Parts;
@@ -24,7 +25,7 @@ pub(super) async fn receive_body(
     found: &RouteMatch,
     parts: &Parts,
     body: IncomingBody,
-) -> (Result<Bytes, Refusal>, Option<Permit>) {
+) -> (Result<Bytes, Refusal>, Option<Permit<QuotaOwner>>) {
     if body.is_end_stream() {
         return (Ok(Bytes::new()), None);
     }
@@ -50,9 +51,9 @@ pub(super) async fn receive_body(
 ///
 /// # Errors
 /// `overloaded` if the user is sending too many files.
-fn take_permit(front: &Front, parts: &Parts) -> Result<Option<Permit>, Refusal> {
+fn take_permit(front: &Front, parts: &Parts) -> Result<Option<Permit<QuotaOwner>>, Refusal> {
     let member = auth::authenticate_member(front, &parts.method, &parts.headers).ok();
-    member.map(|member| front.uploads.take(member.quota_owner())).transpose()
+    member.map(|member| front.uploads.take_or_refuse(member.quota_owner())).transpose()
 }
 
 /// Reads the whole body, within this size limit and this time limit.

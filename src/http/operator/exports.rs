@@ -8,7 +8,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
 use crate::domain::transfer::TransferStatus;
-use crate::http::long_reads;
+use crate::http::long_reads::ReadPermit;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::http::route::{Content, Handler, PRIVATE, Resource, Route, RouteAnswer, Tag};
@@ -102,9 +102,9 @@ async fn export(call: Call, member: Member) -> Result<Reply, Error> {
     };
     let file = format!("attachment; filename={}-{}.csv", wanted.export, scope.mode());
     let (service, now) = (Arc::clone(&call.front.service), call.now);
-    let place = call.front.long_reads.take_export_permit(member.quota_owner())?;
+    let permit = call.front.long_reads.take_export_permit(member.quota_owner())?;
     let body =
-        ReplyBody::stream(move |pieces| stream_export(service, place, now, scope, wanted, pieces));
+        ReplyBody::stream(move |pieces| stream_export(service, permit, now, scope, wanted, pieces));
     Ok(Reply::stream("text/csv; charset=utf-8", body).with_header(CONTENT_DISPOSITION, &file))
 }
 
@@ -112,7 +112,7 @@ async fn export(call: Call, member: Member) -> Result<Reply, Error> {
 /// the list is in memory.
 async fn stream_export(
     service: Arc<Service>,
-    mut place: long_reads::ExportPermit,
+    permit: ReadPermit,
     now: Time,
     scope: Scope,
     wanted: ExportLinesQuery,
@@ -123,9 +123,7 @@ async fn stream_export(
     while taken {
         let (service, wanted) = (Arc::clone(&service), wanted.clone());
         let read = move || service.next_export_lines(now, &scope, &wanted, after);
-        let (kept, next) = place.read_piece(read).await?;
-        place = kept;
-        let Some((lines, last)) = next else { break };
+        let Some((lines, last)) = permit.read(read).await? else { break };
         after = last;
         taken = lines.is_empty() || pieces.send(lines).await;
     }

@@ -1,7 +1,7 @@
 //! Streams the addresses of a wallet as CSV.
 
 use crate::http::auth::Operator;
-use crate::http::long_reads;
+use crate::http::long_reads::ReadPermit;
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};
 use crate::http::route::{Content, Handler, PRIVATE, Resource, Route, RouteAnswer, Tag};
@@ -41,15 +41,15 @@ async fn export_addresses(call: Call, operator: Operator) -> Result<Reply, Error
     let id = call.uuid("wallet")?;
     let funded = call.query.text("funded") == Some("true");
     let service = Arc::clone(&call.front.service);
-    let place = call.front.long_reads.take_export_permit(operator.quota_owner())?;
+    let permit = call.front.long_reads.take_export_permit(operator.quota_owner())?;
     // The first piece is read before the stream starts, because a missing wallet changes the HTTP status.
-    let (place, first) = {
+    let first = {
         let (service, id) = (Arc::clone(&service), id.clone());
-        place.read_piece(move || service.wallet_addresses(&id, funded, 0)).await?
+        permit.read(move || service.wallet_addresses(&id, funded, 0)).await?
     };
     let file = format!("attachment; filename=addresses-{id}.csv");
     let body = ReplyBody::stream(move |pieces| {
-        stream_addresses(service, place, id, funded, first, pieces)
+        stream_addresses(service, permit, id, funded, first, pieces)
     });
     Ok(Reply::stream("text/csv; charset=utf-8", body).with_header(CONTENT_DISPOSITION, &file))
 }
@@ -57,7 +57,7 @@ async fn export_addresses(call: Call, operator: Operator) -> Result<Reply, Error
 /// Streams the addresses of a wallet until all addresses are sent or the client disconnects.
 async fn stream_addresses(
     service: Arc<Service>,
-    mut place: long_reads::ExportPermit,
+    permit: ReadPermit,
     id: String,
     funded: bool,
     mut next: Option<(String, u32)>,
@@ -68,7 +68,7 @@ async fn stream_addresses(
         taken = pieces.send(lines).await;
         let (service, id) = (Arc::clone(&service), id.clone());
         let read = move || service.wallet_addresses(&id, funded, from);
-        (place, next) = place.read_piece(read).await?;
+        next = permit.read(read).await?;
     }
     Ok(())
 }
