@@ -6,6 +6,7 @@
 
 mod accept;
 mod auth;
+mod bucket;
 mod checkout_events;
 mod client;
 mod connection;
@@ -14,6 +15,7 @@ mod content;
 mod dispatch;
 mod error;
 mod event_stream;
+mod expiring_map;
 mod files;
 mod front;
 #[cfg(fuzzing)]

@@ -4,16 +4,15 @@
 //! client, even if the guessers know the password. Only time, a success or a new password removes failures. A
 //! monotonic clock measures the time.
 
-mod rate;
 mod target;
 
+use super::bucket::{Bucket, Rate};
+use super::expiring_map::{Expire, ExpiringMap};
 use super::hashing;
 use crate::clock::Stopwatch;
 use crate::domain::apikey;
 use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::time::{MINUTE_MS, SECOND_MS, Time};
-use rate::{Bucket, Rate};
-use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 pub(super) use target::{ClientKind, Target};
 
@@ -34,8 +33,6 @@ const CLIENT_RATE: Rate = Rate { burst: 30, cost_ms: 20 * SECOND_MS };
 const REMEMBERED_MAX: usize = 100_000;
 /// Maximum number of remembered clients that sent a wrong set-up token. The token is too long to guess.
 const SET_UP_MAX: usize = 10_000;
-/// Pause between two removals of expired entries, in milliseconds.
-const SWEEP_MS: i64 = MINUTE_MS;
 
 /// Limits of password checks.
 #[derive(Clone, Copy, Debug)]
@@ -71,27 +68,25 @@ pub(super) struct Throttle {
     counts: Mutex<FailureCounts>,
 }
 
-#[derive(Default)]
 struct FailureCounts {
     limits: PasswordLimits,
     users: Failures,
     others: Failures,
-    codes: Failures,
     set_up: Failures,
-    clients: HashMap<ThrottleKey, Bucket>,
-    next_sweep: Option<Time>,
+    clients: Buckets,
 }
 
 /// Counters of failed attempts at one kind of target.
-#[derive(Default)]
 struct Failures {
     /// Failures of one client at one target, by the hash of the target and the client. After several of these
     /// failures, the client must wait.
-    per_client: HashMap<ThrottleKey, ClientFailures>,
+    per_client: ExpiringMap<ThrottleKey, ClientFailures>,
     /// Failures of a group of clients at one target, by the hash of the target and the group. The rate of the target
     /// limits these failures.
-    per_group: HashMap<ThrottleKey, Bucket>,
+    per_group: Buckets,
 }
+
+type Buckets = ExpiringMap<ThrottleKey, Bucket>;
 
 /// Failures of one client at one target.
 #[derive(Clone, Copy)]
@@ -153,96 +148,52 @@ impl Throttle {
 
 impl FailureCounts {
     fn new(limits: PasswordLimits) -> FailureCounts {
-        FailureCounts { limits, ..FailureCounts::default() }
+        FailureCounts {
+            limits,
+            users: Failures::new(usize::MAX),
+            others: Failures::new(limits.failures_remembered_max),
+            set_up: Failures::new(SET_UP_MAX),
+            clients: ExpiringMap::new(limits.failures_remembered_max),
+        }
     }
 
     /// Returns the time that the client must wait before the next attempt at the target, in milliseconds; 0 or less
     /// for no wait.
-    fn wait_ms(&self, target: &Target, client: &str, now: Time) -> i64 {
-        let failures = match target {
-            Target::User(..) => &self.users,
-            Target::UnknownEmail(_) => &self.others,
-            Target::Code(..) | Target::SessionCode(_) | Target::RecoveryCode(_) => &self.codes,
-            Target::SetUp => &self.set_up,
-        };
-        let strictly = failures
-            .per_client
-            .get(&target.key(client))
-            .map_or(0, |failed| failed.until.since_ms(now));
-        let Some((rate, together)) = target.shared_rate(client, &self.limits) else {
-            return strictly;
-        };
-        let owed = |bucket: Option<&Bucket>, rate: &Rate| {
-            bucket.map_or(0, |bucket| bucket.wait_ms(rate, now))
-        };
-        let by_target = owed(failures.per_group.get(&together), &rate);
-        let by_client = match target.counts_for_client() {
-            true => owed(self.clients.get(&hash_key(client)), &CLIENT_RATE),
-            false => 0,
-        };
-        strictly.max(by_client).max(by_target)
+    fn wait_ms(&mut self, target: &Target, client: &str, now: Time) -> i64 {
+        let failed = self.failures(target).per_client.get_mut(&target.key(client));
+        let own_wait_ms = failed.map_or(0, |failed| failed.until.since_ms(now));
+        let waits_ms = self.buckets(target, client).map(|(buckets, key, rate)| {
+            buckets.get_mut(&key).map_or(0, |bucket| bucket.wait_ms(&rate, now))
+        });
+        waits_ms.fold(own_wait_ms, i64::max)
     }
 
     fn count_failure(&mut self, target: &Target, client: &str, now: Time) {
-        let limits = self.limits;
-        let remembered_max = limits.failures_remembered_max;
-        self.sweep(now);
-        let together = target.shared_rate(client, &self.limits);
-        let (failures, max) = match target {
-            Target::User(..) => (&mut self.users, usize::MAX),
-            Target::UnknownEmail(_) => (&mut self.others, remembered_max),
-            Target::Code(..) | Target::SessionCode(_) | Target::RecoveryCode(_) => {
-                (&mut self.codes, usize::MAX)
-            }
-            Target::SetUp => (&mut self.set_up, SET_UP_MAX),
-        };
+        let wait_ms_min = self.limits.wait_ms_min;
         let fresh = ClientFailures { times: 0, until: now };
-        if let Some(failed) =
-            bounded_entry(&mut failures.per_client, target.key(client), fresh, max)
-        {
+        let per_client = &mut self.failures(target).per_client;
+        if let Some(failed) = per_client.entry(target.key(client), fresh, now) {
             if failed.has_expired(now) {
                 *failed = fresh;
             }
             failed.times = failed.times.saturating_add(1);
-            failed.until = now.plus_ms(wait_ms(failed.times, limits.wait_ms_min));
+            failed.until = now.plus_ms(wait_ms(failed.times, wait_ms_min));
         }
-        let Some((rate, together)) = together else {
-            return;
-        };
-        let empty = Bucket { full_at: now };
-        if let Some(bucket) = bounded_entry(&mut failures.per_group, together, empty, max) {
-            bucket.count_attempt(&rate, now);
-        }
-        if !target.counts_for_client() {
-            return;
-        }
-        if let Some(bucket) =
-            bounded_entry(&mut self.clients, hash_key(client), empty, remembered_max)
-        {
-            bucket.count_attempt(&CLIENT_RATE, now);
+        for (buckets, key, rate) in self.buckets(target, client) {
+            if let Some(bucket) = buckets.entry(key, Bucket::full(now), now) {
+                bucket.take(&rate, now);
+            }
         }
     }
 
     /// Undoes the count of an attempt that was allowed. Earlier failures remain.
     fn undo_attempt(&mut self, target: &Target, client: &str, now: Time) {
-        let together = target.shared_rate(client, &self.limits);
-        let failures = self.failures(target);
-        if let Some(failed) = failures.per_client.get_mut(&target.key(client)) {
+        let per_client = &mut self.failures(target).per_client;
+        if let Some(failed) = per_client.get_mut(&target.key(client)) {
             failed.times = failed.times.saturating_sub(1);
             failed.until = now;
         }
-        let Some((rate, together)) = together else {
-            return;
-        };
-        if let Some(bucket) = failures.per_group.get_mut(&together) {
-            bucket.undo_attempt(&rate);
-        }
-        if !target.counts_for_client() {
-            return;
-        }
-        if let Some(bucket) = self.clients.get_mut(&hash_key(client)) {
-            bucket.undo_attempt(&CLIENT_RATE);
-        }
+        self.undo_in_buckets(target, client);
     }
 
     /// Removes the failures of this client at the target. A right password also removes the failures that clients
@@ -251,74 +202,66 @@ impl FailureCounts {
     /// In the client's count over all targets, only this attempt is undone. Otherwise a guesser could reset the count
     /// by signing in to the guesser's own account.
     fn record_success(&mut self, target: &Target, client: &str) {
-        let together = target.shared_rate(client, &self.limits);
+        self.undo_in_buckets(target, client);
         let failures = self.failures(target);
         failures.per_client.remove(&target.key(client));
-        match target {
-            Target::Code(..) | Target::SessionCode(_) | Target::RecoveryCode(_) => {
-                if let Some((rate, together)) = together
-                    && let Some(bucket) = failures.per_group.get_mut(&together)
-                {
-                    bucket.undo_attempt(&rate);
-                }
-            }
-            Target::User(..) => {
-                failures.per_group.remove(&target.key(""));
-                if together.is_some()
-                    && let Some(bucket) = self.clients.get_mut(&hash_key(client))
-                {
-                    bucket.undo_attempt(&CLIENT_RATE);
-                }
-            }
-            Target::UnknownEmail(_) | Target::SetUp => {
-                failures.per_group.remove(&target.key(""));
+        if matches!(target, Target::User(..) | Target::UnknownEmail(_)) {
+            failures.per_group.remove(&target.key(""));
+        }
+    }
+
+    fn undo_in_buckets(&mut self, target: &Target, client: &str) {
+        for (buckets, key, rate) in self.buckets(target, client) {
+            if let Some(bucket) = buckets.get_mut(&key) {
+                bucket.put_back(&rate);
             }
         }
     }
 
     fn failures(&mut self, target: &Target) -> &mut Failures {
-        match target {
-            Target::User(..) => &mut self.users,
-            Target::UnknownEmail(_) => &mut self.others,
-            Target::Code(..) | Target::SessionCode(_) | Target::RecoveryCode(_) => &mut self.codes,
-            Target::SetUp => &mut self.set_up,
-        }
+        self.failures_and_clients(target).0
     }
 
-    /// Removes expired entries, at most once in `SWEEP_MS`.
-    fn sweep(&mut self, now: Time) {
-        if self.next_sweep.is_some_and(|next| now < next) {
-            return;
-        }
-        self.next_sweep = Some(now.plus_ms(SWEEP_MS));
-        let all = [&mut self.users, &mut self.others, &mut self.codes, &mut self.set_up];
-        for failures in all {
-            failures.per_client.retain(|_, failed| !failed.has_expired(now));
-            failures.per_group.retain(|_, bucket| bucket.full_at > now);
-        }
-        self.clients.retain(|_, bucket| bucket.full_at > now);
+    /// Returns the buckets that limit this client's attempts at the target, each with its map, key and rate: the bucket
+    /// of the client's group at the target, and the bucket of the client at all targets.
+    fn buckets(
+        &mut self,
+        target: &Target,
+        client: &str,
+    ) -> impl Iterator<Item = (&mut Buckets, ThrottleKey, Rate)> {
+        let shared = target.shared_rate(client, &self.limits);
+        let counts_for_client = shared.is_some() && target.counts_for_client();
+        let client = counts_for_client.then(|| hash_key(client));
+        let (failures, clients) = self.failures_and_clients(target);
+        let shared = shared.map(|(rate, key)| (&mut failures.per_group, key, rate));
+        shared.into_iter().chain(client.map(|key| (clients, key, CLIENT_RATE)))
+    }
+
+    fn failures_and_clients(&mut self, target: &Target) -> (&mut Failures, &mut Buckets) {
+        let failures = match target {
+            Target::UnknownEmail(_) => &mut self.others,
+            Target::SetUp => &mut self.set_up,
+            Target::User(..)
+            | Target::Code(..)
+            | Target::SessionCode(_)
+            | Target::RecoveryCode(_) => &mut self.users,
+        };
+        (failures, &mut self.clients)
     }
 }
 
-impl ClientFailures {
+impl Failures {
+    /// Creates counters for at most `max` clients and `max` groups.
+    fn new(max: usize) -> Failures {
+        Failures { per_client: ExpiringMap::new(max), per_group: ExpiringMap::new(max) }
+    }
+}
+
+impl Expire for ClientFailures {
     /// Returns `true` if the failures are old enough to be forgotten.
     fn has_expired(&self, now: Time) -> bool {
         now.since_ms(self.until) > WAIT_MS_MAX
     }
-}
-
-/// Returns the entry of a key, inserting `fresh` if there is none. Returns `None` if the key is new and the map is
-/// full.
-fn bounded_entry<T>(
-    map: &mut HashMap<ThrottleKey, T>,
-    key: ThrottleKey,
-    fresh: T,
-    max: usize,
-) -> Option<&mut T> {
-    if map.len() >= max && !map.contains_key(&key) {
-        return None;
-    }
-    Some(map.entry(key).or_insert(fresh))
 }
 
 /// Returns the first 16 bytes of the hash of a text.

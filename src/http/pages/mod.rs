@@ -172,7 +172,6 @@ fn redirect(location: &str) -> Reply {
 /// `rate_limited` if this client, or a network that contains the client, has reached its limit.
 fn count_creation(call: &Call) -> Result<(), Error> {
     let networks = client::enclosing_networks(call.client_address());
-    let networks = networks.each_ref().map(String::as_str);
     let uptime = call.front.clock.uptime();
     match call.front.link_limiter.count_in_networks(&networks, uptime) {
         Some(verdict) if !verdict.allowed => {

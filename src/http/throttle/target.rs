@@ -1,9 +1,9 @@
 //! Targets of guesses, and the rate of failures that each target allows to all clients together.
 
-use super::rate::Rate;
 use super::{PasswordLimits, ThrottleKey, hash_key};
 use crate::domain::signature::hex;
 use crate::domain::time::{HOUR_MS, SECOND_MS};
+use crate::http::bucket::Rate;
 use crate::service::users::members::CredentialSnapshot;
 
 /// Number of failures of all unknown clients together at one email before these clients must wait. A single client
