@@ -1,4 +1,4 @@
-//! Tests of the queue for password hashing. The tests keep the queue's thread busy with a job that waits.
+//! Tests of the queue for password hashing. The tests keep the hasher busy with a job that waits.
 
 use super::{Error, HashingQueue, RefusalCode};
 use std::future::Future;
@@ -11,6 +11,11 @@ fn poll<T>(future: std::pin::Pin<&mut impl Future<Output = T>>) -> Option<T> {
         Poll::Ready(value) => Some(value),
         Poll::Pending => None,
     }
+}
+
+fn block_on<T>(future: impl Future<Output = T>) -> std::io::Result<T> {
+    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+    Ok(runtime.block_on(future))
 }
 
 /// Returns a job that reports its start and waits for permission to end. Returns also the receiver of the report and
@@ -50,9 +55,7 @@ fn queue_takes_one_password_for_each_client() {
     assert_eq!(error_code(poll(too_many)), Some((RefusalCode::Overloaded, None)));
     let _ = end.send(());
     let [b, c] = others;
-    let runtime = tokio::runtime::Builder::new_current_thread().build();
-    let answers =
-        runtime.map(|runtime| runtime.block_on(async { (first.await, b.await, c.await) }));
+    let answers = block_on(async { (first.await, b.await, c.await) });
     assert!(matches!(answers, Ok((Ok(()), Ok("b"), Ok("c")))));
     let again = pin!(hashing.run("a", |_| (), || ()));
     assert_eq!(error_code(poll(again)), None, "the first one has been served");
@@ -76,27 +79,23 @@ fn disconnected_client_leaves_the_queue() {
         let mut gone = Box::pin(hashing.run(&client, move |_| hashed.send(()), || ()));
         assert!(poll(gone.as_mut()).is_none(), "there is a place for {client}");
     }
-    // The first client disconnects and may enter the queue again, although its running job still occupies the thread.
+    // The first client disconnects and may enter the queue again, although its running job still uses the hasher.
     drop(first);
-    let (last, was_last) = channel();
-    let mut second = Box::pin(hashing.run("a", move |_| last.send(()), || ()));
+    let mut second = Box::pin(hashing.run("a", |_| "last", || ()));
     assert!(poll(second.as_mut()).is_none());
     drop(hashed);
     let _ = end.send(());
-    assert_eq!(was_last.recv(), Ok(()));
+    assert!(matches!(block_on(second), Ok(Ok("last"))));
     assert!(was_hashed.recv().is_err(), "nobody waited for these");
     assert_eq!(was_unheard.recv(), Ok(()));
 }
 
 #[test]
-fn thread_ends_when_queue_is_dropped() {
+fn memory_is_freed_when_nobody_waits() {
     let hashing = HashingQueue::new(8);
-    let shared = std::sync::Arc::clone(&hashing.shared);
-    let runtime = tokio::runtime::Builder::new_current_thread().build();
-    let answer = runtime.map(|runtime| runtime.block_on(hashing.run("a", |_| (), || ())));
-    assert!(matches!(answer, Ok(Ok(()))));
-    assert!(shared.lock().is_running);
-    drop(hashing);
-    assert!(!shared.lock().is_running);
-    assert_eq!(std::sync::Arc::strong_count(&shared), 1);
+    let hash = || hashing.run("a", |hasher| hasher.hash("correct horse").is_ok(), || ());
+    assert!(matches!(block_on(hash()), Ok(Ok(true))));
+    // The thread frees the memory before it releases the lock.
+    let has_memory = block_on(async { hashing.hasher.lock().await.has_memory() });
+    assert!(matches!(has_memory, Ok(false)));
 }

@@ -21,6 +21,12 @@ pub struct Hasher {
 }
 
 impl Hasher {
+    /// Returns `true` if the hasher holds memory.
+    #[cfg(test)]
+    pub fn has_memory(&self) -> bool {
+        self.memory.capacity() > 0
+    }
+
     /// Returns the hash of a password as a PHC string, made by argon2id with the minimum parameters that OWASP
     /// recommends.
     ///
