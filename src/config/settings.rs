@@ -5,333 +5,149 @@ use super::Setting;
 /// Commands that run a server.
 pub static SERVERS: &[&str] = &["serve", "sandbox"];
 
-/// Commands that read the state of the certificate.
-const ACME: &[&str] = &["serve", "doctor"];
+/// The service, and the command that checks its settings.
+const CHECKED: &[&str] = &["serve", "doctor"];
+
+/// Commands that use the address of a server.
+const LISTENING: &[&str] = &["serve", "sandbox", "doctor"];
+
+/// Commands that change and list what the file holds.
+const MANAGING: &[&str] = &["account", "key", "user", "wallet", "pool"];
+
+/// Commands that open the service's file.
+const OPENING: &[&str] = &[
+    "serve", "account", "key", "user", "wallet", "pool", "rescan", "backup", "restore", "audit",
+    "doctor",
+];
+
+/// Commands that write a log.
+const LOGGING: &[&str] = &[
+    "serve", "sandbox", "account", "key", "user", "wallet", "pool", "rescan", "backup", "restore",
+    "audit", "doctor",
+];
 
 /// Directory of the default certificate authority.
 pub const LETS_ENCRYPT: &str = "https://acme-v02.api.letsencrypt.org/directory";
 
 /// All settings of all commands.
 pub static SETTINGS: &[Setting] = &[
-    Setting {
-        flag: "listen",
-        value: Some("ADDR"),
-        default: Some("127.0.0.1:8080"),
-        help: "Address to listen on; port 0 picks a free one",
-        commands: &["serve", "sandbox", "doctor"],
-    },
-    Setting {
-        flag: "acme",
-        value: Some("DOMAIN"),
-        default: None,
-        help: "Get a certificate for this domain by ACME, and serve HTTPS; --listen then defaults to [::]:443",
-        commands: ACME,
-    },
-    Setting {
-        flag: "acme-agree",
-        value: None,
-        default: None,
-        help: "Agree to the terms of the certificate authority; without it, --acme shows their URL and ends",
-        commands: &["serve"],
-    },
-    Setting {
-        flag: "acme-http",
-        value: None,
-        default: None,
-        help: "With --acme, also answer plain HTTP: challenges, and redirects to HTTPS",
-        commands: &["serve"],
-    },
-    Setting {
-        flag: "acme-http-listen",
-        value: Some("ADDR"),
-        default: None,
-        help: "Address of --acme-http; default: port 80 of the address of --listen",
-        commands: &["serve"],
-    },
-    Setting {
-        flag: "acme-directory",
-        value: Some("URL"),
-        default: Some(LETS_ENCRYPT),
-        help: "Directory of the certificate authority",
-        commands: ACME,
-    },
-    Setting {
-        flag: "acme-ca",
-        value: Some("PATH"),
-        default: None,
-        help: "PEM file of the authorities to trust for --acme-directory, for an authority that is not public",
-        commands: &["serve"],
-    },
-    Setting {
-        flag: "metrics-listen",
-        value: Some("ADDR"),
-        default: None,
-        help: "Address that serves /metrics and nothing else; it is served there only",
-        commands: &["serve", "sandbox", "doctor"],
-    },
-    Setting {
-        flag: "metrics-token",
-        value: Some("TOKEN"),
-        default: None,
-        help: "Token that /metrics requires, as Authorization: Bearer; best given in the environment",
-        commands: &["serve", "sandbox", "doctor"],
-    },
-    Setting {
-        flag: "public-url",
-        value: Some("URL"),
-        default: None,
-        help: "Base of every URL in responses; default: https:// and the domain of --acme, or the listening address",
-        commands: &["serve", "sandbox", "user", "restore", "doctor"],
-    },
-    Setting {
-        flag: "file",
-        value: Some("PATH"),
-        default: Some("coffer.db"),
-        help: "Database file; created on first use",
-        commands: &[
-            "serve", "account", "key", "user", "wallet", "pool", "rescan", "backup", "restore",
-            "audit", "doctor",
-        ],
-    },
-    Setting {
-        flag: "file",
-        value: Some("PATH"),
-        default: None,
-        help: "Database file; default: a temporary file, removed at exit",
-        commands: &["sandbox"],
-    },
-    Setting {
-        flag: "sandbox",
-        value: None,
-        default: None,
-        help: "Allow the command to change a sandbox's file",
-        commands: &["account", "key", "user", "wallet", "pool"],
-    },
-    Setting {
-        flag: "log",
-        value: Some("FILTER"),
-        default: Some("info"),
-        help: "Log level on standard error: error, warn, info, debug or trace",
-        commands: &[
-            "serve", "sandbox", "account", "key", "user", "wallet", "pool", "rescan", "backup",
-            "restore", "audit", "doctor",
-        ],
-    },
-    Setting {
-        flag: "rate-limit",
-        value: Some("N"),
-        default: Some("600"),
-        help: "Invoices a key may create in a minute, 100 of them at once; 0 for no limit",
-        commands: &["serve"],
-    },
-    Setting {
-        flag: "trusted-proxy",
-        value: Some("CIDR"),
-        default: None,
-        help: "Trusted proxies, whose X-Forwarded-For names the client; separated by commas",
-        commands: SERVERS,
-    },
-    Setting {
-        flag: "connections-max",
-        value: Some("N"),
-        default: Some("4096"),
-        help: "Maximum number of connections, at least 16; one client gets at most a quarter",
-        commands: &["serve", "sandbox", "doctor"],
-    },
-    Setting {
-        flag: "webhook-allow",
-        value: Some("CIDR"),
-        default: None,
-        help: "Private address ranges that webhooks may reach, also by http; separated by commas",
-        commands: SERVERS,
-    },
-    Setting {
-        flag: "rates",
-        value: Some("SOURCES"),
-        default: Some("kraken,coinbase,binance,coingecko"),
-        help: "Rate sources, at least two, each optionally with =URL of a mirror; or fixed:FILE",
-        commands: &["serve", "doctor"],
-    },
-    Setting {
-        flag: "node",
-        value: Some("CHAIN=URL"),
-        default: None,
-        help: "Node of a chain, repeatable; several URLs separated by commas; best given in the environment",
-        commands: &["serve", "doctor"],
-    },
-    Setting {
-        flag: "node-header",
-        value: Some("CHAIN=HEADER"),
-        default: None,
-        help: "Header for requests to a chain's node, like 'base=X-Api-Key: 123'; best given in the environment",
-        commands: &["serve", "doctor"],
-    },
-    Setting {
-        flag: "test-networks",
-        value: None,
-        default: None,
-        help: "Accept nodes of test networks, whose coins have no value",
-        commands: &["serve", "doctor"],
-    },
-    Setting {
-        flag: "token",
-        value: Some("COIN=CONTRACT"),
-        default: None,
-        help: "Contract of a token, like USDC-BASE, on a test network",
-        commands: &["serve", "doctor"],
-    },
-    Setting {
-        flag: "password-file",
-        value: Some("PATH"),
-        default: None,
-        help: "File with the user's password; default: standard input",
-        commands: &["user"],
-    },
-    Setting {
-        flag: "server-cpu-max",
-        value: Some("N"),
-        default: Some("32"),
-        help: "Maximum number of processors of an ordered server",
-        commands: SERVERS,
-    },
-    Setting {
-        flag: "server-ram-mb-max",
-        value: Some("N"),
-        default: Some("131072"),
-        help: "Maximum memory of an ordered server, in MB; at least 256",
-        commands: SERVERS,
-    },
-    Setting {
-        flag: "server-disk-gb-max",
-        value: Some("N"),
-        default: Some("2048"),
-        help: "Maximum disk of an ordered server, in GB",
-        commands: SERVERS,
-    },
-    Setting {
-        flag: "provisioner",
-        value: Some("COMMAND"),
-        default: None,
-        help: "Program that creates and deletes ordered servers: its path, or a JSON array of path and arguments",
-        commands: &["serve"],
-    },
-    Setting {
-        flag: "signer",
-        value: Some("COMMAND"),
-        default: None,
-        help: "Program that sends approved payouts and refunds: its path, or a JSON array of path and arguments",
-        commands: &["serve", "doctor"],
-    },
-    Setting {
-        flag: "command-timeout",
-        value: Some("SPAN"),
-        default: Some("5m"),
-        help: "Time limit of a provisioner or signer, like 90s; after that its outcome is unknown",
-        commands: &["serve"],
-    },
-    Setting {
-        flag: "keep-attempts",
-        value: Some("SPAN"),
-        default: Some("30d"),
-        help: "Time to keep attempts to deliver webhooks, at least 2d; delivered deliveries go with their last attempt",
-        commands: SERVERS,
-    },
-    Setting {
-        flag: "smtp",
-        value: Some("URL"),
-        default: None,
-        help: "Mail server for e-mail, like smtps://user:password@host; off without it; best given in the environment",
-        commands: &["serve", "doctor"],
-    },
-    Setting {
-        flag: "smtp-from",
-        value: Some("ADDRESS"),
-        default: None,
-        help: "Sender of e-mail, like 'Shop <pay@shop.example>'; needed with --smtp",
-        commands: &["serve", "doctor"],
-    },
-    Setting {
-        flag: "smtp-ca",
-        value: Some("PATH"),
-        default: None,
-        help: "PEM file of the authorities to trust for --smtp, for an authority that is not public",
-        commands: &["serve", "doctor"],
-    },
-    Setting {
-        flag: "allow-remote",
-        value: None,
-        default: None,
-        help: "Allow the sandbox to listen beyond loopback",
-        commands: &["sandbox"],
-    },
-    Setting {
-        flag: "allow-host",
-        value: Some("NAME"),
-        default: None,
-        help: "Further host names of the sandbox; .NAME includes its subdomains; separated by commas",
-        commands: &["sandbox"],
-    },
-    Setting {
-        flag: "json",
-        value: None,
-        default: None,
-        help: "Print the ready line as one JSON object with url, file and every key",
-        commands: &["sandbox"],
-    },
-    Setting {
-        flag: "json",
-        value: None,
-        default: None,
-        help: "Print one JSON document; a list is {\"data\": [...]}",
-        commands: &["account", "key", "user", "wallet", "pool"],
-    },
-    Setting {
-        flag: "json",
-        value: None,
-        default: None,
-        help: "Print one JSON document: findings (rule, about, is, should; the first 1000), findingCount, checked, derived (addresses, ms), heads",
-        commands: &["audit"],
-    },
-    Setting {
-        flag: "json",
-        value: None,
-        default: None,
-        help: "Print one JSON document: {\"data\": [{about, ok, complaints: [{about, mend}]}]}",
-        commands: &["doctor"],
-    },
-    Setting {
-        flag: "json",
-        value: None,
-        default: None,
-        help: "Print one JSON document: file, bytes, heads",
-        commands: &["backup"],
-    },
-    Setting {
-        flag: "json",
-        value: None,
-        default: None,
-        help: "Print one JSON document: file, from, dryRun, findings, and what was moved, held and given up",
-        commands: &["restore"],
-    },
-    Setting {
-        flag: "json",
-        value: None,
-        default: None,
-        help: "Print one JSON document: chain, from, done",
-        commands: &["rescan"],
-    },
-    Setting {
-        flag: "ready-file",
-        value: Some("PATH"),
-        default: None,
-        help: "Write the ready line to this file too",
-        commands: SERVERS,
-    },
-    Setting {
-        flag: "exit-with-parent",
-        value: None,
-        default: None,
-        help: "End when standard input closes",
-        commands: SERVERS,
-    },
+    value("listen", "ADDR", LISTENING)
+        .or("127.0.0.1:8080")
+        .help("Address to listen on; port 0 picks a free one"),
+    value("acme", "DOMAIN", CHECKED)
+        .help("Get a certificate for this domain by ACME, and serve HTTPS; --listen then defaults to [::]:443"),
+    switch("acme-agree", &["serve"])
+        .help("Agree to the terms of the certificate authority; without it, --acme shows their URL and ends"),
+    switch("acme-http", &["serve"])
+        .help("With --acme, also answer plain HTTP: challenges, and redirects to HTTPS"),
+    value("acme-http-listen", "ADDR", &["serve"])
+        .help("Address of --acme-http; default: port 80 of the address of --listen"),
+    value("acme-directory", "URL", CHECKED)
+        .or(LETS_ENCRYPT)
+        .help("Directory of the certificate authority"),
+    value("acme-ca", "PATH", &["serve"])
+        .help("PEM file of the authorities to trust for --acme-directory, for an authority that is not public"),
+    value("metrics-listen", "ADDR", LISTENING)
+        .help("Address that serves /metrics and nothing else; it is served there only"),
+    value("metrics-token", "TOKEN", LISTENING)
+        .help("Token that /metrics requires, as Authorization: Bearer; best given in the environment"),
+    value("public-url", "URL", &["serve", "sandbox", "user", "restore", "doctor"])
+        .help("Base of every URL in responses; default: https:// and the domain of --acme, or the listening address"),
+    value("file", "PATH", OPENING)
+        .or("coffer.db")
+        .help("Database file; created on first use"),
+    value("file", "PATH", &["sandbox"])
+        .help("Database file; default: a temporary file, removed at exit"),
+    switch("sandbox", MANAGING).help("Allow the command to change a sandbox's file"),
+    value("log", "FILTER", LOGGING)
+        .or("info")
+        .help("Log level on standard error: error, warn, info, debug or trace"),
+    value("rate-limit", "N", &["serve"])
+        .or("600")
+        .help("Invoices a key may create in a minute, 100 of them at once; 0 for no limit"),
+    value("trusted-proxy", "CIDR", SERVERS)
+        .help("Trusted proxies, whose X-Forwarded-For names the client; separated by commas"),
+    value("connections-max", "N", LISTENING)
+        .or("4096")
+        .help("Maximum number of connections, at least 16; one client gets at most a quarter"),
+    value("webhook-allow", "CIDR", SERVERS)
+        .help("Private address ranges that webhooks may reach, also by http; separated by commas"),
+    value("rates", "SOURCES", CHECKED)
+        .or("kraken,coinbase,binance,coingecko")
+        .help("Rate sources, at least two, each optionally with =URL of a mirror; or fixed:FILE"),
+    value("node", "CHAIN=URL", CHECKED)
+        .help("Node of a chain, repeatable; several URLs separated by commas; best given in the environment"),
+    value("node-header", "CHAIN=HEADER", CHECKED)
+        .help("Header for requests to a chain's node, like 'base=X-Api-Key: 123'; best given in the environment"),
+    switch("test-networks", CHECKED)
+        .help("Accept nodes of test networks, whose coins have no value"),
+    value("token", "COIN=CONTRACT", CHECKED)
+        .help("Contract of a token, like USDC-BASE, on a test network"),
+    value("password-file", "PATH", &["user"])
+        .help("File with the user's password; default: standard input"),
+    value("server-cpu-max", "N", SERVERS)
+        .or("32")
+        .help("Maximum number of processors of an ordered server"),
+    value("server-ram-mb-max", "N", SERVERS)
+        .or("131072")
+        .help("Maximum memory of an ordered server, in MB; at least 256"),
+    value("server-disk-gb-max", "N", SERVERS)
+        .or("2048")
+        .help("Maximum disk of an ordered server, in GB"),
+    value("provisioner", "COMMAND", &["serve"])
+        .help("Program that creates and deletes ordered servers: its path, or a JSON array of path and arguments"),
+    value("signer", "COMMAND", CHECKED)
+        .help("Program that sends approved payouts and refunds: its path, or a JSON array of path and arguments"),
+    value("command-timeout", "SPAN", &["serve"])
+        .or("5m")
+        .help("Time limit of a provisioner or signer, like 90s; after that its outcome is unknown"),
+    value("keep-attempts", "SPAN", SERVERS)
+        .or("30d")
+        .help("Time to keep attempts to deliver webhooks, at least 2d; delivered deliveries go with their last attempt"),
+    value("smtp", "URL", CHECKED)
+        .help("Mail server for e-mail, like smtps://user:password@host; off without it; best given in the environment"),
+    value("smtp-from", "ADDRESS", CHECKED)
+        .help("Sender of e-mail, like 'Shop <pay@shop.example>'; needed with --smtp"),
+    value("smtp-ca", "PATH", CHECKED)
+        .help("PEM file of the authorities to trust for --smtp, for an authority that is not public"),
+    switch("allow-remote", &["sandbox"]).help("Allow the sandbox to listen beyond loopback"),
+    value("allow-host", "NAME", &["sandbox"])
+        .help("Further host names of the sandbox; .NAME includes its subdomains; separated by commas"),
+    switch("json", &["sandbox"])
+        .help("Print the ready line as one JSON object with url, file and every key"),
+    switch("json", MANAGING).help("Print one JSON document; a list is {\"data\": [...]}"),
+    switch("json", &["audit"])
+        .help("Print one JSON document: findings (rule, about, is, should; the first 1000), findingCount, checked, derived (addresses, ms), heads"),
+    switch("json", &["doctor"])
+        .help("Print one JSON document: {\"data\": [{about, ok, complaints: [{about, mend}]}]}"),
+    switch("json", &["backup"]).help("Print one JSON document: file, bytes, heads"),
+    switch("json", &["restore"])
+        .help("Print one JSON document: file, from, dryRun, findings, and what was moved, held and given up"),
+    switch("json", &["rescan"]).help("Print one JSON document: chain, from, done"),
+    value("ready-file", "PATH", SERVERS).help("Write the ready line to this file too"),
+    switch("exit-with-parent", SERVERS).help("End when standard input closes"),
 ];
+
+/// Returns a setting with a value. `placeholder` stands for the value in the help.
+const fn value(
+    flag: &'static str,
+    placeholder: &'static str,
+    commands: &'static [&'static str],
+) -> Setting {
+    Setting { flag, value: Some(placeholder), default: None, help: "", commands }
+}
+
+/// Returns a setting that is on or off.
+const fn switch(flag: &'static str, commands: &'static [&'static str]) -> Setting {
+    Setting { flag, value: None, default: None, help: "", commands }
+}
+
+impl Setting {
+    const fn or(self, default: &'static str) -> Setting {
+        Setting { default: Some(default), ..self }
+    }
+
+    const fn help(self, help: &'static str) -> Setting {
+        Setting { help, ..self }
+    }
+}
