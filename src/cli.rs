@@ -6,6 +6,7 @@ mod acme;
 mod checks;
 mod doctor;
 mod installed;
+mod invocation;
 mod keeping;
 mod live_check;
 mod logging;
@@ -26,11 +27,12 @@ mod terminal;
 mod users;
 mod wallets;
 
-use crate::config::settings_of_command;
+use crate::config::{Setting, settings_of_command};
 use crate::http::{self, DocumentKind};
 use crate::service::Error;
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use clap::{ArgMatches, Command, value_parser};
 use clap_complete::Shell;
+use invocation::{Invocation, required, switch};
 use output::print_text;
 use std::ffi::OsString;
 use std::io::Write;
@@ -51,18 +53,11 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(matches) => matches,
         Err(error) => return print_argument_error(&error),
     };
-    let outcome = match installed::continue_as_service(&matches, &args) {
-        Ok(Some(ended)) => return ended,
-        Ok(None) => run_command(&matches),
-        Err(error) => Err(error),
-    };
+    let outcome = run_command(&matches, &args);
     progress::remove_progress_line();
     let error = outcome.as_ref().err();
     logging::flush_and_print(error.map(|error| problem_line(&error.to_string())));
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(_) => ExitCode::FAILURE,
-    }
+    outcome.unwrap_or(ExitCode::FAILURE)
 }
 
 /// Returns the line that tells the user why a command failed.
@@ -86,130 +81,132 @@ fn print_argument_error(said: &clap::Error) -> ExitCode {
     ExitCode::SUCCESS
 }
 
+/// A command of the program.
+struct CommandEntry {
+    name: &'static str,
+    /// Description in the help.
+    about: &'static str,
+    /// Adds arguments and subcommands to the command, which has its settings.
+    define: fn(Command) -> Command,
+    run: fn(&Invocation<'_>) -> Result<(), Error>,
+}
+
+/// All commands, in the order of the help.
+const COMMANDS: &[CommandEntry] = &[
+    entry("sandbox", server::run_sandbox).about("Runs a throwaway service for development and CI"),
+    entry("serve", server::run_server).about("Runs the service"),
+    entry("setup", setup::run_setup)
+        .about("Sets up the installed service: domain, HTTPS, chains")
+        .define(setup::setup_command),
+    entry("account", operator::run_account)
+        .about("Creates, lists and decides on accounts")
+        .define(operator::account_command),
+    entry("key", operator::run_key)
+        .about("Creates, lists and revokes API keys")
+        .define(operator::key_command),
+    entry("user", users::run_user)
+        .about("Creates, lists and changes the users who may sign in")
+        .define(users::user_command),
+    entry("wallet", wallets::run_wallet)
+        .about("Adds, lists and retires the public keys that live addresses are derived from")
+        .define(wallets::wallet_command),
+    entry("pool", pools::run_pool)
+        .about("Imports and lists the addresses of chains whose keys derive none")
+        .define(pools::pool_command),
+    entry("rescan", nodes::run_rescan)
+        .about("Has the blocks of a chain read again, by the server that follows it")
+        .define(nodes::rescan_command),
+    entry("backup", keeping::run_backup)
+        .about("Copies the file, also while it is in use, and checks the copy")
+        .define(keeping::backup_command),
+    entry("restore", restore::run_restore)
+        .about("Restores a copy, so that nothing is paid or handed out a second time")
+        .define(restore::restore_command),
+    entry("audit", keeping::run_audit)
+        .about("Checks the whole file, and lists what is wrong in it")
+        .define(keeping::audit_command),
+    entry("doctor", doctor::run_doctor)
+        .about("Lists what is misconfigured, unreachable or stale, and how to fix it")
+        .define(doctor::doctor_command),
+    entry("openapi", print_document).about("Prints the OpenAPI document").define(openapi_command),
+    entry("changelog", |_| print_text(CHANGELOG).map(drop))
+        .about("Prints what changed in each version"),
+    entry("completions", print_completions)
+        .about("Prints what has a shell complete commands and flags")
+        .define(completions_command),
+];
+
+/// Returns a command without arguments besides its settings.
+const fn entry(name: &'static str, run: fn(&Invocation<'_>) -> Result<(), Error>) -> CommandEntry {
+    CommandEntry { name, about: "", define: |command| command, run }
+}
+
+impl CommandEntry {
+    const fn about(self, about: &'static str) -> CommandEntry {
+        CommandEntry { about, ..self }
+    }
+
+    const fn define(self, define: fn(Command) -> Command) -> CommandEntry {
+        CommandEntry { define, ..self }
+    }
+}
+
 /// Returns the definition of all commands with their settings.
 fn root_command() -> Command {
-    let with_settings = |name: &'static str, about: &'static str| {
-        settings_of_command(name).fold(Command::new(name).about(about), |command, setting| {
-            command.arg(setting.to_clap_arg())
-        })
-    };
+    let commands = COMMANDS.iter().map(|entry| {
+        let settings = settings_of_command(entry.name).map(Setting::to_clap_arg);
+        (entry.define)(Command::new(entry.name).about(entry.about).args(settings))
+    });
     Command::new("coffer")
         .about("A crypto payment service in one binary and one SQLite file")
         .version(env!("CARGO_PKG_VERSION"))
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommand(with_settings("sandbox", "Runs a throwaway service for development and CI"))
-        .subcommand(with_settings("serve", "Runs the service"))
-        .subcommand(setup::setup_command(
-            Command::new("setup").about("Sets up the installed service: domain, HTTPS, chains"),
-        ))
-        .subcommand(operator::account_command(with_settings(
-            "account",
-            "Creates, lists and decides on accounts",
-        )))
-        .subcommand(operator::key_command(with_settings(
-            "key",
-            "Creates, lists and revokes API keys",
-        )))
-        .subcommand(users::user_command(with_settings(
-            "user",
-            "Creates, lists and changes the users who may sign in",
-        )))
-        .subcommand(wallets::wallet_command(with_settings(
-            "wallet",
-            "Adds, lists and retires the public keys that live addresses are derived from",
-        )))
-        .subcommand(pools::pool_command(with_settings(
-            "pool",
-            "Imports and lists the addresses of chains whose keys derive none",
-        )))
-        .subcommand(nodes::rescan_command(with_settings(
-            "rescan",
-            "Has the blocks of a chain read again, by the server that follows it",
-        )))
-        .subcommand(keeping::backup_command(with_settings(
-            "backup",
-            "Copies the file, also while it is in use, and checks the copy",
-        )))
-        .subcommand(restore::restore_command(with_settings(
-            "restore",
-            "Restores a copy, so that nothing is paid or handed out a second time",
-        )))
-        .subcommand(keeping::audit_command(with_settings(
-            "audit",
-            "Checks the whole file, and lists what is wrong in it",
-        )))
-        .subcommand(doctor::doctor_command(with_settings(
-            "doctor",
-            "Lists what is misconfigured, unreachable or stale, and how to fix it",
-        )))
-        .subcommand(openapi_command())
-        .subcommand(Command::new("changelog").about("Prints what changed in each version"))
-        .subcommand(completions_command())
+        .subcommands(commands)
 }
 
-/// Returns the definition of `coffer openapi`.
-fn openapi_command() -> Command {
-    Command::new("openapi")
-        .about("Prints the OpenAPI document")
-        .arg(
-            Arg::new("sandbox")
-                .long("sandbox")
-                .help("Print the document of the sandbox's controls instead")
-                .action(ArgAction::SetTrue),
-        )
-        .arg(
-            Arg::new("merchant")
-                .long("merchant")
-                .help("Print only the operations that a shop's server calls")
-                .conflicts_with("sandbox")
-                .action(ArgAction::SetTrue),
-        )
-}
-
-/// Returns the definition of `coffer completions`.
-fn completions_command() -> Command {
-    let shell = Arg::new("shell").value_name("SHELL").required(true);
-    Command::new("completions")
-        .about("Prints what has a shell complete commands and flags")
-        .arg(shell.value_parser(value_parser!(Shell)).help("The shell"))
-}
-
-fn run_command(matches: &ArgMatches) -> Result<(), Error> {
-    match matches.subcommand() {
-        Some(("sandbox", matches)) => server::run_sandbox(matches),
-        Some(("serve", matches)) => server::run_server(matches),
-        Some(("setup", matches)) => setup::run_setup(matches),
-        Some(("account", matches)) => operator::run_account(matches),
-        Some(("key", matches)) => operator::run_key(matches),
-        Some(("user", matches)) => users::run_user(matches),
-        Some(("wallet", matches)) => wallets::run_wallet(matches),
-        Some(("pool", matches)) => pools::run_pool(matches),
-        Some(("rescan", matches)) => nodes::run_rescan(matches),
-        Some(("backup", matches)) => keeping::run_backup(matches),
-        Some(("restore", matches)) => restore::run_restore(matches),
-        Some(("audit", matches)) => keeping::run_audit(matches),
-        Some(("doctor", matches)) => doctor::run_doctor(matches),
-        Some(("openapi", matches)) => {
-            let subject = match (matches.get_flag("sandbox"), matches.get_flag("merchant")) {
-                (true, _) => DocumentKind::Sandbox,
-                (false, true) => DocumentKind::Merchant,
-                (false, false) => DocumentKind::Interface,
-            };
-            let document = http::document("http://127.0.0.1:8080", subject);
-            print_text(&format!("{document}\n")).map(drop)
-        }
-        Some(("changelog", _)) => print_text(CHANGELOG).map(drop),
-        Some(("completions", matches)) => print_completions(matches),
-        Some(_) | None => Err(Error::Failed("no such command".to_owned())),
+/// Runs a command, which may continue in another process, and returns its exit code.
+fn run_command(matches: &ArgMatches, args: &[OsString]) -> Result<ExitCode, Error> {
+    let given = matches.subcommand();
+    let found = given.and_then(|(name, matches)| {
+        let entry = COMMANDS.iter().find(|entry| entry.name == name)?;
+        Some((entry.run, Invocation::new(entry.name, matches)))
+    });
+    let (run, invocation) = found.ok_or_else(|| Error::Failed("no such command".to_owned()))?;
+    match installed::continue_as_service(&invocation, args)? {
+        Some(ended) => Ok(ended),
+        None => run(&invocation).map(|()| ExitCode::SUCCESS),
     }
 }
 
+/// Adds the arguments of `coffer openapi`.
+fn openapi_command(command: Command) -> Command {
+    let sandbox = switch("sandbox", "Print the document of the sandbox's controls instead");
+    let merchant = switch("merchant", "Print only the operations that a shop's server calls");
+    command.args([sandbox, merchant.conflicts_with("sandbox")])
+}
+
+/// Prints one of the OpenAPI documents.
+fn print_document(invocation: &Invocation<'_>) -> Result<(), Error> {
+    let subject = match (invocation.has("sandbox"), invocation.has("merchant")) {
+        (true, _) => DocumentKind::Sandbox,
+        (false, true) => DocumentKind::Merchant,
+        (false, false) => DocumentKind::Interface,
+    };
+    let document = http::document("http://127.0.0.1:8080", subject);
+    print_text(&format!("{document}\n")).map(drop)
+}
+
+/// Adds the arguments of `coffer completions`.
+fn completions_command(command: Command) -> Command {
+    command.arg(required("shell", "SHELL", "The shell").value_parser(value_parser!(Shell)))
+}
+
 /// Prints the completion script for one shell.
-fn print_completions(matches: &ArgMatches) -> Result<(), Error> {
+fn print_completions(invocation: &Invocation<'_>) -> Result<(), Error> {
     let mut script = Vec::new();
-    if let Some(shell) = matches.get_one::<Shell>("shell") {
-        clap_complete::generate(*shell, &mut root_command(), "coffer", &mut script);
+    if let Some(shell) = invocation.optional::<Shell>("shell") {
+        clap_complete::generate(shell, &mut root_command(), "coffer", &mut script);
     }
     print_text(&String::from_utf8_lossy(&script)).map(drop)
 }

@@ -29,6 +29,10 @@ pub struct Setting {
     pub commands: &'static [&'static str],
 }
 
+/// Problem of a setting's value, as text for the operator.
+#[derive(Debug, PartialEq, Eq)]
+pub struct SettingError(pub String);
+
 /// Environment variable with the path of a file that root has opened as standard input.
 pub const PASSED_FILE: &str = "COFFER_PASSED_FILE";
 
@@ -95,48 +99,42 @@ impl<'a> SettingValues<'a> {
         SettingValues { command, matches, env: |name| std::env::var_os(name) }
     }
 
+    /// Returns the definition of a setting; `None` if the command does not have it.
+    fn setting(&self, flag: &str) -> Option<&'static Setting> {
+        settings_of_command(self.command).find(|setting| setting.flag == flag)
+    }
+
     /// Returns the value of a setting; `None` if the setting has no value.
     ///
     /// # Errors
-    /// A message if the environment variable is not Unicode.
-    pub fn text_value(&self, flag: &str) -> Result<Option<String>, String> {
-        let setting = settings_of_command(self.command).find(|setting| setting.flag == flag);
-        let default = setting.and_then(|setting| setting.default);
+    /// The environment variable is not Unicode.
+    pub fn text_value(&self, flag: &str) -> Result<Option<String>, SettingError> {
+        let default = self.setting(flag).and_then(|setting| setting.default);
         Ok(self.given_value(flag)?.or_else(|| default.map(str::to_owned)))
     }
 
     /// Returns the value of a setting as the flag or the environment gives it, without the default.
     ///
     /// # Errors
-    /// A message if the environment variable is not Unicode.
-    pub fn given_value(&self, flag: &str) -> Result<Option<String>, String> {
+    /// The environment variable is not Unicode.
+    pub fn given_value(&self, flag: &str) -> Result<Option<String>, SettingError> {
         // Clap panics at the name of an argument that the command does not have.
-        if !settings_of_command(self.command).any(|setting| setting.flag == flag) {
-            return Ok(None);
-        }
+        let Some(setting) = self.setting(flag) else { return Ok(None) };
         match self.matches.get_one::<String>(flag) {
             Some(given) => Ok(Some(given.clone())),
-            None => self.env_value(flag),
+            None => setting.env_name().map_or(Ok(None), |name| self.env_text(&name)),
         }
     }
 
-    /// Returns the value of a setting in the environment.
-    fn env_value(&self, flag: &str) -> Result<Option<String>, String> {
-        let Some(setting) = settings_of_command(self.command).find(|setting| setting.flag == flag)
-        else {
-            return Ok(None);
-        };
-        let Some(name) = setting.env_name() else {
-            return Ok(None);
-        };
-        let text = (self.env)(&name).map(OsString::into_string).transpose();
-        text.map_err(|_| format!("{name} must be text"))
+    /// Returns the value of an environment variable.
+    fn env_text(&self, name: &str) -> Result<Option<String>, SettingError> {
+        let text = (self.env)(name).map(OsString::into_string).transpose();
+        text.map_err(|_| SettingError(format!("{name} must be text")))
     }
 
     /// Returns `true` if the flag or the environment variable of a setting is set.
     pub fn is_given(&self, flag: &str) -> bool {
-        let setting = settings_of_command(self.command).find(|setting| setting.flag == flag);
-        let name = setting.and_then(Setting::env_name);
+        let name = self.setting(flag).and_then(Setting::env_name);
         self.matches.get_one::<String>(flag).is_some()
             || name.is_some_and(|name| self.has_env(&name))
     }
@@ -150,17 +148,18 @@ impl<'a> SettingValues<'a> {
     /// off.
     ///
     /// # Errors
-    /// A message if the environment has another value.
-    pub fn is_switch_on(&self, flag: &str) -> Result<bool, String> {
+    /// The environment has another value.
+    pub fn is_switch_on(&self, flag: &str) -> Result<bool, SettingError> {
         if self.matches.get_flag(flag) {
             return Ok(true);
         }
-        match self.env_value(flag)?.as_deref() {
+        let name = self.setting(flag).and_then(Setting::env_name);
+        match name.map_or(Ok(None), |name| self.env_text(&name))?.as_deref() {
             None | Some("" | "0" | "false") => Ok(false),
             Some("1" | "true") => Ok(true),
-            Some(other) => {
-                Err(format!("{flag} is {other:?} in the environment; it must be 1 or 0"))
-            }
+            Some(other) => Err(SettingError(format!(
+                "{flag} is {other:?} in the environment; it must be 1 or 0"
+            ))),
         }
     }
 }

@@ -27,7 +27,7 @@ const DOMAIN_CHARS_MAX: usize = 253;
 /// # Errors
 /// A message if the value is not a domain.
 pub(super) fn acme_domain(values: &SettingValues<'_>) -> Result<Option<String>, Error> {
-    let text = values.text_value("acme").map_err(Error::Failed)?;
+    let text = values.text_value("acme")?;
     let Some(text) = text.filter(|text| !text.is_empty()) else {
         return Ok(None);
     };
@@ -62,8 +62,8 @@ pub(super) fn read_acme_settings(
     config: &mut Config,
     http_listen: Option<SocketAddr>,
 ) -> Result<(), Error> {
-    let is_on = |flag| values.is_switch_on(flag).map_err(Error::Failed);
-    let (has_http, terms_agreed) = (is_on("acme-http")?, is_on("acme-agree")?);
+    let has_http = values.is_switch_on("acme-http")?;
+    let terms_agreed = values.is_switch_on("acme-agree")?;
     let Some(domain) = acme_domain(values)? else {
         return match has_http || http_listen.is_some() || terms_agreed {
             true => Err(Error::Failed(
@@ -112,7 +112,7 @@ fn public_port(url: &str, domain: &str) -> Result<Option<u16>, Error> {
 
 /// Returns the URL of the authority's directory.
 fn acme_directory(values: &SettingValues<'_>) -> Result<String, Error> {
-    let text = values.text_value("acme-directory").map_err(Error::Failed)?.unwrap_or_default();
+    let text = values.text_value("acme-directory")?.unwrap_or_default();
     match SiteUrl::parse(&text).is_ok_and(|site| site.is_https()) {
         true => Ok(text),
         false => Err(Error::Failed(format!("--acme-directory {text}: must be an https url"))),
@@ -121,7 +121,7 @@ fn acme_directory(values: &SettingValues<'_>) -> Result<String, Error> {
 
 /// Reads the authorities that the authority's own server is checked against.
 fn read_roots(values: &SettingValues<'_>) -> Result<Option<Vec<u8>>, Error> {
-    let path = values.text_value("acme-ca").map_err(Error::Failed)?;
+    let path = values.text_value("acme-ca")?;
     let Some(path) = path.filter(|path| !path.is_empty()) else {
         return Ok(None);
     };

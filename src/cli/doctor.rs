@@ -3,14 +3,14 @@
 
 use super::acme::{acme_domain, check_certificate};
 use super::checks::{Check, print_checks};
-use super::keeping::database_path;
+use super::invocation::{Invocation, switch};
 use super::live_check::check_server;
 use super::mail::{check_mail_server, check_waiting_mail};
 use super::nodes::{
     check_chains, check_missing_nodes, check_nodes, check_offered_coins, check_wallets,
     configured_nodes, final_blocks,
 };
-use super::output::{print_text, wants_json};
+use super::output::print_text;
 use super::progress::{self, show_progress};
 use super::rates::check_rates;
 use super::server::{
@@ -33,7 +33,7 @@ use crate::store::doctor::{FileProblem, find_obstacle, run_checks};
 use crate::store::mount::{lone_mount_problem, served_disk_problem};
 use crate::store::paths::{resolve_links, with_suffix};
 use crate::store::{FileKind, chain_nodes, coins_off, file as file_row, keys, read_any_version};
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::Command;
 use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -41,44 +41,35 @@ use std::path::Path;
 
 /// Adds the arguments of `coffer doctor`.
 pub(super) fn doctor_command(command: Command) -> Command {
-    let accept = Arg::new("accept-clock").long("accept-clock");
-    let live = Arg::new("live").long("live").conflicts_with("accept-clock");
-    command
-        .arg(
-            accept
-                .action(ArgAction::SetTrue)
-                .help("Accept the wall clock, also for a running server, which adopts it at once"),
-        )
-        .arg(
-            live.action(ArgAction::SetTrue)
-                .help("Only check whether the server listening there is ready (/readyz)"),
-        )
+    let about_accept = "Accept the wall clock, also for a running server, which adopts it at once";
+    let live = switch("live", "Only check whether the server listening there is ready (/readyz)");
+    command.args([switch("accept-clock", about_accept), live.conflicts_with("accept-clock")])
 }
 
 /// Runs `coffer doctor`.
-pub(super) fn run_doctor(matches: &ArgMatches) -> Result<(), Error> {
-    let as_json = wants_json("doctor", matches)?;
-    let values = SettingValues::new("doctor", matches);
-    if matches.get_flag("live") {
-        let domain = acme_domain(&values)?;
-        let check = check_server(listen_address(&values)?, domain.as_deref())?;
+pub(super) fn run_doctor(invocation: &Invocation<'_>) -> Result<(), Error> {
+    let as_json = invocation.wants_json()?;
+    let values = &invocation.values;
+    if invocation.has("live") {
+        let domain = acme_domain(values)?;
+        let check = check_server(listen_address(values)?, domain.as_deref())?;
         return print_checks(&[check], None, as_json);
     }
     // SQLite keeps its log beside the file, also if the file is opened through a symbolic link.
-    let path = resolve_links(&database_path("doctor", matches)?);
-    let text = |flag| values.text_value(flag).map_err(Error::Failed);
-    let domain = acme_domain(&values)?;
-    let url = text("public-url")?.or_else(|| domain.map(|domain| format!("https://{domain}")));
+    let path = resolve_links(&invocation.database_path()?);
+    let domain = acme_domain(values)?;
+    let url = values.text_value("public-url")?;
+    let url = url.or_else(|| domain.map(|domain| format!("https://{domain}")));
     let mut checked = vec![check_url(url.as_deref())];
     checked.extend([
         check_folder(&path),
         check_mounts(&path),
-        check_open_files(read_connections_max(&values)?),
+        check_open_files(read_connections_max(values)?),
     ]);
-    checked.push(check_metrics(&values)?);
+    checked.push(check_metrics(values)?);
     let now = Clock::new(0, None).real_now();
-    checked.extend(check_certificate(&values, &path, now)?);
-    let accepted = matches.get_flag("accept-clock").then_some(now);
+    checked.extend(check_certificate(values, &path, now)?);
+    let accepted = invocation.has("accept-clock").then_some(now);
     if let Some(wall) = accepted {
         accept_wall_clock(&path, wall)?;
         if !as_json {
@@ -86,10 +77,10 @@ pub(super) fn run_doctor(matches: &ArgMatches) -> Result<(), Error> {
         }
     }
     checked.extend([check_permissions(&path), check_wal_size(&path)]);
-    checked.extend(check_mail_server(&values)?);
+    checked.extend(check_mail_server(values)?);
     match find_obstacle(&path) {
         Some(problem) => checked.push(("file".to_owned(), vec![problem])),
-        None => checked.extend(check_file(&values, &path, now)?),
+        None => checked.extend(check_file(values, &path, now)?),
     }
     progress::remove_progress_line();
     print_checks(&checked, accepted, as_json)
@@ -97,7 +88,7 @@ pub(super) fn run_doctor(matches: &ArgMatches) -> Result<(), Error> {
 
 /// Checks the content of the file, and the nodes and rates that it needs.
 fn check_file(values: &SettingValues<'_>, path: &Path, now: Time) -> Result<Vec<Check>, Error> {
-    let signer = values.text_value("signer").map_err(Error::Failed)?;
+    let signer = values.text_value("signer")?;
     let has_signer = signer.is_some_and(|command| !command.is_empty());
     let configured = configured_nodes(values)?;
     let inside = read_any_version(path, &mut show_progress, |db| {

@@ -2,13 +2,13 @@
 //!
 //! Invariant: the user changes before a command opens the database, so no file of the service belongs to root afterwards.
 
+use super::invocation::Invocation;
 use super::named_file::{FileUse, FileUser, NewFile, PassedFile, open_as_root};
 use super::output::print_text;
 use super::terminal::{Stream, Tone};
 use crate::config::env_file::EnvFile;
-use crate::config::{PASSED_FILE, SERVERS, SETTINGS, SettingValues, settings_of_command};
+use crate::config::{PASSED_FILE, SERVERS, settings_of_command};
 use crate::service::Error;
-use clap::ArgMatches;
 use rustix::process::geteuid;
 use std::ffi::OsString;
 use std::fs::Metadata;
@@ -49,18 +49,15 @@ const WITHOUT_FILE: [&str; 2] = ["restore", "doctor"];
 /// # Errors
 /// A message if the settings are not safe to use, the service has no file yet, or the program cannot run as the owner.
 pub(super) fn continue_as_service(
-    matches: &ArgMatches,
+    invocation: &Invocation<'_>,
     args: &[OsString],
 ) -> Result<Option<ExitCode>, Error> {
-    let Some((command, mut innermost)) = matches.subcommand() else { return Ok(None) };
-    let mut verb = command;
-    while let Some((inner_verb, inner)) = innermost.subcommand() {
-        (verb, innermost) = (inner_verb, inner);
+    let (command, values) = (invocation.command, &invocation.values);
+    let has_setting = |flag| settings_of_command(command).any(|setting| setting.flag == flag);
+    if SERVERS.contains(&command) || !has_setting("file") {
+        return Ok(None);
     }
-    let Some(command) = file_command(command) else { return Ok(None) };
-    let values = SettingValues::new(command, innermost);
-    let has_sandbox = settings_of_command(command).any(|setting| setting.flag == "sandbox");
-    let is_sandbox = has_sandbox && values.is_switch_on("sandbox").map_err(Error::Failed)?;
+    let is_sandbox = has_setting("sandbox") && values.is_switch_on("sandbox")?;
     if is_sandbox || values.is_given("file") {
         return Ok(None);
     }
@@ -83,7 +80,7 @@ pub(super) fn continue_as_service(
         next.uid(owner.uid()).gid(owner.gid());
         let user = FileUser { uid: owner.uid(), gid: owner.gid() };
         if geteuid().is_root()
-            && let Some((path, usage)) = named_file(command, verb, innermost, &values)?
+            && let Some((path, usage)) = named_file(invocation)?
             && let Some(file) = open_as_root(&path, usage, user)?
         {
             next.env(PASSED_FILE, &path);
@@ -103,19 +100,14 @@ pub(super) fn continue_as_service(
 }
 
 /// Returns the file that a command reads or creates besides the database.
-fn named_file(
-    command: &str,
-    verb: &str,
-    matches: &ArgMatches,
-    values: &SettingValues<'_>,
-) -> Result<Option<(PathBuf, FileUse)>, Error> {
-    let argument = |name: &str| matches.get_one::<String>(name).cloned();
-    let (path, usage) = match (command, verb) {
+fn named_file(invocation: &Invocation<'_>) -> Result<Option<(PathBuf, FileUse)>, Error> {
+    let argument = |name| invocation.optional::<String>(name);
+    let (path, usage) = match (invocation.command, invocation.verb) {
         ("restore", _) => (argument("from"), FileUse::Database),
         ("backup", _) => (argument("to"), FileUse::Create),
         ("pool", "import") => (argument("addresses"), FileUse::Text),
         ("user", "create" | "password") => {
-            (values.text_value("password-file").map_err(Error::Failed)?, FileUse::Text)
+            (invocation.values.text_value("password-file")?, FileUse::Text)
         }
         _ => return Ok(None),
     };
@@ -138,13 +130,6 @@ fn run_into(command: &mut Command, file: NewFile) -> Result<ExitCode, Error> {
     file.finish()?;
     print_text(&String::from_utf8_lossy(&output.stdout))?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// Returns the name of the command if it works on a file and is not a server.
-fn file_command(name: &str) -> Option<&'static str> {
-    let settings = SETTINGS.iter().filter(|setting| setting.flag == "file");
-    let mut commands = settings.flat_map(|setting| setting.commands).copied();
-    commands.find(|known| *known == name && !SERVERS.contains(known))
 }
 
 /// Returns the metadata whose owner the command becomes: that of the file, or of its folder if there is no file.

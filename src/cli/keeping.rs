@@ -1,75 +1,47 @@
 //! `coffer backup` and `coffer audit`.
 
-use super::logging::log_to_stderr;
+use super::invocation::{Invocation, option, required, switch};
 use super::named_file::passed_file;
-use super::output::{print_line, print_text, wants_json};
+use super::output::{print_line, print_text};
 use super::progress::{self, show_progress};
 use super::terminal::{Stream, Tone};
 use crate::clock::Stopwatch;
-use crate::config::SettingValues;
 use crate::domain::chain::Chain;
 use crate::domain::history::LogHead;
 use crate::service::audit::{self, AuditFinding};
 use crate::service::backup::BackupOutcome;
 use crate::service::{Error, backup as copies};
 use crate::store::{StoreError, read_any_version};
-use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
+use clap::{ArgAction, Command, ValueHint, value_parser};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
 /// Maximum number of findings printed. A corrupt file can have one finding for each row.
 const FINDINGS_PRINTED_MAX: usize = 1000;
 
-/// Returns the `--force` argument.
-pub(super) fn force_argument(help: &'static str) -> Arg {
-    Arg::new("force").long("force").action(ArgAction::SetTrue).help(help)
-}
-
 /// Adds the arguments of `coffer backup`.
 pub(super) fn backup_command(command: Command) -> Command {
-    let to = Arg::new("to").value_name("DEST").required(true).value_hint(ValueHint::FilePath);
-    command.arg(to.help("File name of the copy")).arg(force_argument("Replace an existing file"))
+    let to = required("to", "DEST", "File name of the copy").value_hint(ValueHint::FilePath);
+    command.args([to, switch("force", "Replace an existing file")])
 }
 
 /// Adds the arguments of `coffer audit`.
 pub(super) fn audit_command(command: Command) -> Command {
-    command
-        .arg(
-            Arg::new("skip-addresses")
-                .long("skip-addresses")
-                .action(ArgAction::SetTrue)
-                .help("Skip deriving the addresses again, which takes longest"),
-        )
-        .arg(
-            Arg::new("head")
-                .long("head")
-                .value_name("HEAD")
-                .action(ArgAction::Append)
-                .value_parser(value_parser!(LogHead))
-                .help("Verify that this earlier head is part of the file's history; repeatable"),
-        )
+    let about_head = "Verify that this earlier head is part of the file's history; repeatable";
+    let head = option("head", "HEAD", about_head).action(ArgAction::Append);
+    command.args([
+        switch("skip-addresses", "Skip deriving the addresses again, which takes longest"),
+        head.value_parser(value_parser!(LogHead)),
+    ])
 }
 
-/// Returns the path of the database that a command works on.
-pub(super) fn database_path(command: &'static str, matches: &ArgMatches) -> Result<PathBuf, Error> {
-    let values = SettingValues::new(command, matches);
-    let text = |flag| values.text_value(flag).map_err(Error::Failed);
-    log_to_stderr(&text("log")?.unwrap_or_default());
-    Ok(text("file")?.unwrap_or_default().into())
-}
-
-/// Returns a path argument.
-pub(super) fn path_argument(matches: &ArgMatches, name: &str) -> PathBuf {
-    matches.get_one::<String>(name).map(PathBuf::from).unwrap_or_default()
-}
-
-pub(super) fn run_backup(matches: &ArgMatches) -> Result<(), Error> {
-    let as_json = wants_json("backup", matches)?;
-    let (from, to) = (database_path("backup", matches)?, path_argument(matches, "to"));
+pub(super) fn run_backup(invocation: &Invocation<'_>) -> Result<(), Error> {
+    let as_json = invocation.wants_json()?;
+    let (from, to) = (invocation.database_path()?, PathBuf::from(invocation.text("to")));
     let passed = passed_file(&to).map_err(StoreError::from)?;
     let BackupOutcome { heads, nodes, bytes } = match passed {
         Some(file) => copies::backup_into(&from, &file, &to, &mut show_progress)?,
-        None => copies::backup(&from, &to, matches.get_flag("force"), &mut show_progress)?,
+        None => copies::backup(&from, &to, invocation.has("force"), &mut show_progress)?,
     };
     let to = to.display();
     print_line(&match as_json {
@@ -86,15 +58,15 @@ pub(super) fn run_backup(matches: &ArgMatches) -> Result<(), Error> {
     })
 }
 
-pub(super) fn run_audit(matches: &ArgMatches) -> Result<(), Error> {
-    let as_json = wants_json("audit", matches)?;
-    let file = database_path("audit", matches)?;
+pub(super) fn run_audit(invocation: &Invocation<'_>) -> Result<(), Error> {
+    let as_json = invocation.wants_json()?;
+    let file = invocation.database_path()?;
     let mut findings = Findings::new(as_json);
     let mut report = |finding| findings.add(&finding);
-    let noted: Vec<LogHead> = matches.get_many("head").into_iter().flatten().copied().collect();
+    let noted: Vec<LogHead> = invocation.all("head");
     let (counts, heads, derived) = read_any_version(&file, &mut show_progress, |db| {
         let (counts, heads) = audit::audit(db, &noted, &mut report, &mut show_progress)?;
-        if matches.get_flag("skip-addresses") {
+        if invocation.has("skip-addresses") {
             return Ok((counts, heads, None));
         }
         let watch = Stopwatch::start();

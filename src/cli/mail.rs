@@ -19,8 +19,7 @@ const LATE_MS: i64 = HOUR_MS;
 /// # Errors
 /// A message that names the setting, without the URL, which has a password.
 pub(super) fn smtp_settings(values: &SettingValues<'_>) -> Result<Option<SmtpSettings>, Error> {
-    let text = |flag| values.text_value(flag).map_err(Error::Failed);
-    let given = |flag| Ok::<_, Error>(text(flag)?.filter(|text| !text.is_empty()));
+    let given = |flag| Ok::<_, Error>(values.text_value(flag)?.filter(|text| !text.is_empty()));
     let (url, from, roots) = (given("smtp")?, given("smtp-from")?, given("smtp-ca")?);
     let Some(url) = url else {
         return match from.is_some() || roots.is_some() {

@@ -3,8 +3,8 @@
 //! Invariant: only scheme, host, port and path of a node's URL are printed, and no headers.
 
 use super::checks::Check;
-use super::keeping::database_path;
-use super::output::{print_line, wants_json};
+use super::invocation::{Invocation, option, required, switch};
+use super::output::print_line;
 use super::progress::{SharedProgress, show_progress};
 use crate::app::following::live_mode;
 use crate::chain::follow::{StepTargets, unknown_network_message};
@@ -29,7 +29,7 @@ use crate::store::doctor::FileProblem;
 use crate::store::unexplained::{self, UnexplainedBalance};
 use crate::store::{FileKind, Reader, Store, chain_cursors, keys, rescans, set_aside, wallets};
 use crate::worker::watch_chain::PollIntervals;
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::Command;
 use serde_json::json;
 use std::str::FromStr;
 use std::sync::RwLock;
@@ -50,44 +50,38 @@ const UNEXPLAINED_MAX: u32 = 20;
 
 /// Returns the nodes that the settings name.
 pub(super) fn configured_nodes(values: &SettingValues<'_>) -> Result<FollowedNodeUrls, Error> {
-    let keyed = |flag| values.keyed_values(flag).map_err(Error::Failed);
-    let test_networks = values.is_switch_on("test-networks").map_err(Error::Failed)?;
-    let (headers, tokens) = (keyed("node-header")?, keyed("token")?);
-    FollowedNodeUrls::parse_settings(&keyed("node")?, &headers, &tokens, test_networks)
+    let test_networks = values.is_switch_on("test-networks")?;
+    let (headers, tokens) = (values.keyed_values("node-header")?, values.keyed_values("token")?);
+    let nodes = values.keyed_values("node")?;
+    FollowedNodeUrls::parse_settings(&nodes, &headers, &tokens, test_networks)
         .map_err(Error::Failed)
 }
 
 /// Adds the arguments of `coffer rescan`.
 pub(super) fn rescan_command(command: Command) -> Command {
-    let chain = Arg::new("chain").value_name("CHAIN").required(true);
-    let from = Arg::new("from").long("from").value_name("HEIGHT");
-    command
-        .arg(chain.help("The chain, like bitcoin"))
-        .arg(from.required(true).help("First block to read again"))
-        .arg(
-            Arg::new("wait")
-                .long("wait")
-                .action(ArgAction::SetTrue)
-                .help("Wait until the server has read them"),
-        )
+    command.args([
+        required("chain", "CHAIN", "The chain, like bitcoin"),
+        option("from", "HEIGHT", "First block to read again").required(true),
+        switch("wait", "Wait until the server has read them"),
+    ])
 }
 
-pub(super) fn run_rescan(matches: &ArgMatches) -> Result<(), Error> {
-    let text = |name: &str| matches.get_one::<String>(name).cloned().unwrap_or_default();
-    let chain = Chain::from_str(&text("chain"))
+pub(super) fn run_rescan(invocation: &Invocation<'_>) -> Result<(), Error> {
+    let chain = Chain::from_str(&invocation.text("chain"))
         .map_err(|problem| Refusal::field("chain", problem.to_string()))?;
-    let from: u32 = text("from")
+    let from: u32 = invocation
+        .text("from")
         .parse()
         .map_err(|_| Refusal::field("from", "must be a height: a whole number from 0"))?;
-    let as_json = wants_json("rescan", matches)?;
-    let file = database_path("rescan", matches)?;
+    let as_json = invocation.wants_json()?;
+    let file = invocation.database_path()?;
     let store = open_shared(&file, Some(FileKind::Production), false, show_progress)?;
     let now = Clock::new(0, None).now();
     let ordered = store.write_and_wait(move |tx| {
         order_rescan(tx, now, chain, from)?;
         Ok::<_, Error>(rescans::active_for_chain(tx, chain)?.map(|rescan| rescan.seq))
     })?;
-    let waits = matches.get_flag("wait");
+    let waits = invocation.has("wait");
     if waits && let Some(seq) = ordered {
         wait_for_rescan(&store, chain, seq)?;
     }

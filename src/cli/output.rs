@@ -4,22 +4,8 @@
 //! an error, but a command that reports a change fails.
 
 use super::progress;
-use crate::config::SettingValues;
 use crate::service::Error;
-use clap::ArgMatches;
 use std::io::{ErrorKind, Write};
-
-/// Returns `true` if the result must be one JSON document. In that case, switches the progress line off.
-pub(super) fn wants_json(command: &'static str, matches: &ArgMatches) -> Result<bool, Error> {
-    // The user may write settings before or after the subcommand. The matches of the subcommand include all of them.
-    let matches = matches.subcommand().map_or(matches, |(_, of_verb)| of_verb);
-    let wants = SettingValues::new(command, matches).is_switch_on("json");
-    let wants = wants.map_err(Error::Failed)?;
-    if wants {
-        progress::disable_progress();
-    }
-    Ok(wants)
-}
 
 /// Removes the progress line, and prints a line that reports a change.
 pub(super) fn print_line(line: &str) -> Result<(), Error> {

@@ -2,9 +2,10 @@
 //!
 //! Invariant: a file is imported completely or not at all.
 
+use super::invocation::{Invocation, required, verb};
 use super::named_file::open_named;
-use super::operator::{ACTOR, open_store};
-use super::output::{print_line, print_list, wants_json};
+use super::operator::ACTOR;
+use super::output::{print_line, print_list};
 use super::wallets::print_note_if_unwatched;
 use crate::clock::Clock;
 use crate::domain::address::{self, Network};
@@ -13,7 +14,7 @@ use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::wallet::refuse_secrets;
 use crate::service::Error;
 use crate::service::pools::{self, import, reason_not_to_import};
-use clap::{Arg, ArgMatches, Command};
+use clap::Command;
 use serde_json::to_string;
 use std::collections::HashMap;
 use std::io::Read;
@@ -26,35 +27,35 @@ const LINES_MAX: usize = 10_000;
 
 /// Adds the subcommands of `coffer pool`.
 pub(super) fn pool_command(command: Command) -> Command {
-    let pool = Arg::new("pool").value_name("CHAIN").required(true);
-    let file = Arg::new("addresses").value_name("FILE").required(true);
-    let add = Command::new("import")
-        .about("Adds addresses to the pool of a chain: all of them, or none if one is invalid")
-        .arg(pool.help("The chain: solana"))
-        .arg(file.help("A file with one address a line; - for standard input"));
-    command.subcommand_required(true).subcommand(add).subcommand(
-        Command::new("list").about("Lists every pool, with how many addresses are free"),
-    )
+    let about_import =
+        "Adds addresses to the pool of a chain: all of them, or none if one is invalid";
+    let import = [
+        required("pool", "CHAIN", "The chain: solana"),
+        required("addresses", "FILE", "A file with one address a line; - for standard input"),
+    ];
+    command.subcommand_required(true).subcommands([
+        verb("import", about_import, import),
+        verb("list", "Lists every pool, with how many addresses are free", []),
+    ])
 }
 
 /// Runs `coffer pool`.
-pub(super) fn run_pool(matches: &ArgMatches) -> Result<(), Error> {
-    let (verb, of_verb) = matches.subcommand().unwrap_or(("list", matches));
-    let text = |name: &str| of_verb.get_one::<String>(name).cloned().unwrap_or_default();
+pub(super) fn run_pool(invocation: &Invocation<'_>) -> Result<(), Error> {
     // The addresses are validated before the database is created or opened.
-    let read = match verb {
+    let read = match invocation.verb {
         "import" => {
-            let chain = pools::chain_of_imported_pool(&text("pool"));
+            let chain = pools::chain_of_imported_pool(&invocation.text("pool"));
             let names: Vec<&str> =
                 Chain::with_imported_addresses().map(Chain::address_pool).collect();
             let wrong = |_| Refusal::field("chain", format!("must be one of {}", names.join(", ")));
             let chain = chain.map_err(wrong)?;
-            Some((chain, parse_addresses(chain, &read_input(&text("addresses"))?)?))
+            let text = read_input(&invocation.text("addresses"))?;
+            Some((chain, parse_addresses(chain, &text)?))
         }
         _ => None,
     };
-    let as_json = wants_json("pool", matches)?;
-    let store = open_store("pool", matches, verb == "import")?;
+    let as_json = invocation.wants_json()?;
+    let store = invocation.open_store(read.is_some())?;
     let Some((chain, lines)) = read else {
         let all = store.read(pools::list)?;
         return print_list(all.iter().map(|pool| Ok(to_string(pool)?)), as_json);

@@ -1,13 +1,13 @@
 //! `coffer restore`: restores a backup and reports the changes: new wallet indexes, transfers and server orders that
 //! are put on hold, and deliveries that are given up.
 
-use super::keeping::{Findings, database_path, force_argument, path_argument};
+use super::invocation::{Invocation, option, required, switch};
+use super::keeping::Findings;
 use super::named_file::passed_file;
-use super::output::{print_line, wants_json};
+use super::output::print_line;
 use super::progress::show_progress;
 use super::server::public_url;
 use crate::clock::Clock;
-use crate::config::SettingValues;
 use crate::domain::money::coin::Units;
 use crate::domain::transfer::TransferStatus;
 use crate::domain::wallet::{INDEX_END, find_wallet_chain};
@@ -15,44 +15,36 @@ use crate::service::Error;
 use crate::service::backup::{self as copies, RestoreOutcome, RestoreRequest};
 use crate::store::StoreError;
 use crate::store::backup::{LaterTransfer, NextIndex, WalletIndexChange};
-use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
+use clap::{ArgAction, Command, ValueHint};
 use serde_json::{Value, json};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Adds the arguments of `coffer restore`.
 pub(super) fn restore_command(command: Command) -> Command {
-    let from = Arg::new("from").value_name("SRC").required(true).value_hint(ValueHint::FilePath);
-    let dry_run = Arg::new("dry-run")
-        .long("dry-run")
-        .action(ArgAction::SetTrue)
-        .help("Verify the copy and print what would be done, without a change");
-    let next_index = Arg::new("next-index")
-        .long("next-index")
-        .value_name("CHAIN=N")
-        .action(ArgAction::Append)
-        .help(
-            "Lowest next index of the wallets of a chain, if the replaced file is lost; repeatable",
-        );
-    command
-        .arg(from.help("The copy to restore"))
-        .arg(force_argument("Replace the file even if the audit of the copy has findings"))
-        .arg(dry_run)
-        .arg(next_index)
+    let from = required("from", "SRC", "The copy to restore").value_hint(ValueHint::FilePath);
+    let about_next =
+        "Lowest next index of the wallets of a chain, if the replaced file is lost; repeatable";
+    command.args([
+        from,
+        switch("force", "Replace the file even if the audit of the copy has findings"),
+        switch("dry-run", "Verify the copy and print what would be done, without a change"),
+        option("next-index", "CHAIN=N", about_next).action(ArgAction::Append),
+    ])
 }
 
-pub(super) fn run_restore(matches: &ArgMatches) -> Result<(), Error> {
-    let as_json = wants_json("restore", matches)?;
-    let (to, from) = (database_path("restore", matches)?, path_argument(matches, "from"));
-    let next = matches.get_many::<String>("next-index").unwrap_or_default();
-    let next: Vec<_> = next.map(|text| parse_next_index(text)).collect::<Result<_, _>>()?;
-    let public_url = public_url(&SettingValues::new("restore", matches))?;
+pub(super) fn run_restore(invocation: &Invocation<'_>) -> Result<(), Error> {
+    let as_json = invocation.wants_json()?;
+    let (to, from) = (invocation.database_path()?, PathBuf::from(invocation.text("from")));
+    let next: Vec<String> = invocation.all("next-index");
+    let next: Vec<_> = next.iter().map(|text| parse_next_index(text)).collect::<Result<_, _>>()?;
+    let public_url = public_url(&invocation.values)?;
     let opened = passed_file(&from).map_err(StoreError::from)?;
     let wanted = RestoreRequest {
         from: &from,
         opened: opened.as_ref(),
         to: &to,
-        replace: matches.get_flag("force"),
-        dry_run: matches.get_flag("dry-run"),
+        replace: invocation.has("force"),
+        dry_run: invocation.has("dry-run"),
         public_url: public_url.as_deref(),
         next: &next,
         now: Clock::new(0, None).now(),

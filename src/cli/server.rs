@@ -1,5 +1,6 @@
 //! `coffer sandbox` and `coffer serve`.
 
+use super::invocation::Invocation;
 use super::logging::log_to_stderr;
 use super::mail::smtp_settings;
 use super::nodes::configured_nodes;
@@ -17,7 +18,6 @@ use crate::service::{Error, random_bytes, sandbox};
 use crate::store::FileKind;
 use crate::store::paths::with_suffix;
 use crate::worker::command::Program;
-use clap::ArgMatches;
 use serde_json::json;
 use std::fmt::Display;
 use std::io::{Read, Write};
@@ -39,41 +39,41 @@ const READY: [&[u8]; 2] = [b"coffer ready ", b"{\"url\":"];
 const READY_BYTES: u64 = 13;
 
 /// Runs a sandbox until it is asked to end.
-pub(super) fn run_sandbox(matches: &ArgMatches) -> Result<(), Error> {
-    let values = SettingValues::new("sandbox", matches);
-    let mut config = read_common_settings(&values, Config::sandbox())?;
-    config.file = values.text_value("file").map_err(Error::Failed)?.map(Into::into);
-    config.allow_remote = values.is_switch_on("allow-remote").map_err(Error::Failed)?;
-    config.allow_host = parse_list(&values, "allow-host")?;
-    let as_json = values.is_switch_on("json").map_err(Error::Failed)?;
-    serve_until_stopped(&values, config, |server| {
+pub(super) fn run_sandbox(invocation: &Invocation<'_>) -> Result<(), Error> {
+    let values = &invocation.values;
+    let mut config = read_common_settings(values, Config::sandbox())?;
+    config.file = values.text_value("file")?.map(Into::into);
+    config.allow_remote = values.is_switch_on("allow-remote")?;
+    config.allow_host = parse_list(values, "allow-host")?;
+    let as_json = values.is_switch_on("json")?;
+    serve_until_stopped(values, config, |server| {
         if as_json { ready_json(server) } else { ready_line(server) }
     })
 }
 
 /// Runs the service until it is asked to end.
-pub(super) fn run_server(matches: &ArgMatches) -> Result<(), Error> {
-    let values = SettingValues::new("serve", matches);
+pub(super) fn run_server(invocation: &Invocation<'_>) -> Result<(), Error> {
+    let values = &invocation.values;
     let mut config =
-        read_common_settings(&values, Config { kind: FileKind::Production, ..Config::sandbox() })?;
-    config.file = values.text_value("file").map_err(Error::Failed)?.map(Into::into);
-    let rate = values.text_value("rate-limit").map_err(Error::Failed)?.unwrap_or_default();
+        read_common_settings(values, Config { kind: FileKind::Production, ..Config::sandbox() })?;
+    config.file = values.text_value("file")?.map(Into::into);
+    let rate = values.text_value("rate-limit")?.unwrap_or_default();
     config.link_invoices_per_minute = LINK_INVOICES_PER_MINUTE;
     config.creations_per_minute = parse_value("rate-limit", &rate, "a whole number")?;
-    config.rates = rates_source(&values)?;
-    config.nodes = configured_nodes(&values)?;
-    let http_listen = optional_address(&values, "acme-http-listen")?;
-    acme::read_acme_settings(&values, &mut config, http_listen)?;
-    read_command_settings(&values, &mut config)?;
-    config.smtp = smtp_settings(&values)?;
-    serve_until_stopped(&values, config, ready_line)
+    config.rates = rates_source(values)?;
+    config.nodes = configured_nodes(values)?;
+    let http_listen = optional_address(values, "acme-http-listen")?;
+    acme::read_acme_settings(values, &mut config, http_listen)?;
+    read_command_settings(values, &mut config)?;
+    config.smtp = smtp_settings(values)?;
+    serve_until_stopped(values, config, ready_line)
 }
 
 /// Reads the settings of the operator's programs and their time limits.
 fn read_command_settings(values: &SettingValues<'_>, config: &mut Config) -> Result<(), Error> {
     config.provisioner = read_program(values, "provisioner")?;
     config.signer = read_program(values, "signer")?;
-    let span = values.text_value("command-timeout").map_err(Error::Failed)?.unwrap_or_default();
+    let span = values.text_value("command-timeout")?.unwrap_or_default();
     let problem = |problem| Error::Failed(format!("--command-timeout {span}: {problem}"));
     let span_ms = parse_duration_ms(&span).map_err(problem)?;
     config.command_timeout_ms = u64::try_from(span_ms)
@@ -85,7 +85,7 @@ fn read_command_settings(values: &SettingValues<'_>, config: &mut Config) -> Res
 
 /// Returns the program that a setting names.
 fn read_program(values: &SettingValues<'_>, flag: &str) -> Result<Option<Program>, Error> {
-    let text = values.text_value(flag).map_err(Error::Failed)?;
+    let text = values.text_value(flag)?;
     let program = text.filter(|text| !text.is_empty()).map(|text| {
         Program::parse(&text).map_err(|problem| Error::Failed(format!("--{flag} {problem}")))
     });
@@ -95,7 +95,7 @@ fn read_program(values: &SettingValues<'_>, flag: &str) -> Result<Option<Program
 /// Reads the maximum size of servers that resellers may order.
 fn read_server_limits(values: &SettingValues<'_>) -> Result<ServerLimits, Error> {
     let most = |flag: &str, min: u32| -> Result<u32, Error> {
-        let text = values.text_value(flag).map_err(Error::Failed)?.unwrap_or_default();
+        let text = values.text_value(flag)?.unwrap_or_default();
         let what = format!("a whole number from {min}");
         let most: u32 = parse_value(flag, &text, &what)?;
         if most < min {
@@ -112,7 +112,7 @@ fn read_server_limits(values: &SettingValues<'_>) -> Result<ServerLimits, Error>
 
 /// Reads the settings that both commands share.
 fn read_common_settings(values: &SettingValues<'_>, mut config: Config) -> Result<Config, Error> {
-    log_to_stderr(&values.text_value("log").map_err(Error::Failed)?.unwrap_or_default());
+    log_to_stderr(&values.text_value("log")?.unwrap_or_default());
     config.tell = progress::show_progress;
     config.listen = listen_address(values)?;
     config.metrics_listen = metrics_address(values)?;
@@ -129,7 +129,7 @@ fn read_common_settings(values: &SettingValues<'_>, mut config: Config) -> Resul
 /// Reads the time for which delivery attempts are kept.
 fn read_keep_attempts_ms(values: &SettingValues<'_>) -> Result<i64, Error> {
     let flag = "keep-attempts";
-    let text = values.text_value(flag).map_err(Error::Failed)?.unwrap_or_default();
+    let text = values.text_value(flag)?.unwrap_or_default();
     let span_ms = parse_duration_ms(&text).ok();
     span_ms.filter(|span_ms| *span_ms >= KEEP_ATTEMPTS_MIN_MS).ok_or_else(|| {
         let what = "a span from 2d to 3650d, for example 30d";
@@ -142,7 +142,7 @@ fn parse_list<T: FromStr<Err = String>>(
     values: &SettingValues<'_>,
     flag: &str,
 ) -> Result<Vec<T>, Error> {
-    let text = values.text_value(flag).map_err(Error::Failed)?.unwrap_or_default();
+    let text = values.text_value(flag)?.unwrap_or_default();
     let one = |text: &str| {
         text.parse::<T>().map_err(|problem| Error::Failed(format!("--{flag} {text}: {problem}")))
     };
@@ -155,8 +155,8 @@ fn serve_until_stopped(
     config: Config,
     line: impl Fn(&Server) -> String,
 ) -> Result<(), Error> {
-    let exit_with_parent = values.is_switch_on("exit-with-parent").map_err(Error::Failed)?;
-    let ready_file = values.text_value("ready-file").map_err(Error::Failed)?;
+    let exit_with_parent = values.is_switch_on("exit-with-parent")?;
+    let ready_file = values.text_value("ready-file")?;
     let ready_file = ready_file.map(PathBuf::from);
     if let Some(path) = &ready_file {
         check_ready_file_path(path)?;
@@ -287,7 +287,7 @@ pub(super) fn listen_address(values: &SettingValues<'_>) -> Result<SocketAddr, E
         }
         None => values.text_value(flag),
     };
-    resolve_address(flag, &text.map_err(Error::Failed)?.unwrap_or_default())
+    resolve_address(flag, &text?.unwrap_or_default())
 }
 
 /// Returns the separate address for `/metrics`.
@@ -297,14 +297,14 @@ pub(super) fn metrics_address(values: &SettingValues<'_>) -> Result<Option<Socke
 
 /// Returns the address of a setting without a default.
 fn optional_address(values: &SettingValues<'_>, flag: &str) -> Result<Option<SocketAddr>, Error> {
-    let text = values.text_value(flag).map_err(Error::Failed)?;
+    let text = values.text_value(flag)?;
     text.map(|text| resolve_address(flag, &text)).transpose()
 }
 
 /// Returns the token that `/metrics` requires. An empty token is an error: the operator meant to protect the counters.
 pub(super) fn metrics_token(values: &SettingValues<'_>) -> Result<Option<MetricsToken>, Error> {
     let flag = "metrics-token";
-    let text = values.text_value(flag).map_err(Error::Failed)?;
+    let text = values.text_value(flag)?;
     text.map(|text| text.parse())
         .transpose()
         .map_err(|problem| Error::Failed(format!("--{flag} {problem}")))
@@ -320,7 +320,7 @@ fn resolve_address(flag: &str, text: &str) -> Result<SocketAddr, Error> {
 
 /// Returns the public url, if it is set.
 pub(super) fn public_url(values: &SettingValues<'_>) -> Result<Option<String>, Error> {
-    let text = values.text_value("public-url").map_err(Error::Failed)?;
+    let text = values.text_value("public-url")?;
     text.map(|url| normalize_url(&url)).transpose()
 }
 
@@ -338,14 +338,14 @@ pub(super) fn normalize_url(text: &str) -> Result<String, Error> {
 /// Returns the source of live rates.
 pub(super) fn rates_source(values: &SettingValues<'_>) -> Result<RatesOrigin, Error> {
     let flag = "rates";
-    let text = values.text_value(flag).map_err(Error::Failed)?.unwrap_or_default();
+    let text = values.text_value(flag)?.unwrap_or_default();
     text.parse().map_err(|problem| Error::Failed(format!("--{flag} {text}: {problem}")))
 }
 
 /// Returns the maximum number of connections.
 pub(super) fn read_connections_max(values: &SettingValues<'_>) -> Result<usize, Error> {
     let flag = "connections-max";
-    let text = values.text_value(flag).map_err(Error::Failed)?.unwrap_or_default();
+    let text = values.text_value(flag)?.unwrap_or_default();
     let what = "a whole number from 16 to 1000000";
     let most: usize = parse_value(flag, &text, what)?;
     let range = 16..=1_000_000;

@@ -10,45 +10,36 @@ mod plan;
 mod print;
 
 use super::installed::InstalledSettings;
+use super::invocation::{Invocation, option};
 use super::output::print_line;
 use crate::service::Error;
 use answers::Answers;
-use clap::{Arg, ArgMatches, Command, ValueHint};
+use clap::{Command, ValueHint};
 use machine::Machine;
 use plan::SetupPlan;
 use std::path::PathBuf;
 
 /// Adds the arguments of `coffer setup`.
 pub(super) fn setup_command(command: Command) -> Command {
-    command
-        .arg(
-            Arg::new("answers")
-                .long("answers")
-                .value_name("FILE")
-                .value_hint(ValueHint::FilePath)
-                .help("Read the answers from a file that only its owner can read, one NAME=ANSWER on each line"),
-        )
-        .arg(
-            Arg::new("print")
-                .long("print")
-                .value_name("RECIPE")
-                .value_parser(print::RECIPES.map(|(name, _)| name))
-                .conflicts_with("answers")
-                .help("Print a file for this machine, and change nothing"),
-        )
-        .after_help(answers::help())
+    let about_answers =
+        "Read the answers from a file that only its owner can read, one NAME=ANSWER on each line";
+    let answers = option("answers", "FILE", about_answers).value_hint(ValueHint::FilePath);
+    let print = option("print", "RECIPE", "Print a file for this machine, and change nothing")
+        .value_parser(print::RECIPES.map(|(name, _)| name))
+        .conflicts_with("answers");
+    command.args([answers, print]).after_help(answers::help())
 }
 
 /// Runs `coffer setup`.
-pub(super) fn run_setup(matches: &ArgMatches) -> Result<(), Error> {
+pub(super) fn run_setup(invocation: &Invocation<'_>) -> Result<(), Error> {
     let settings = InstalledSettings::read()?;
-    if let Some(name) = matches.get_one::<String>("print") {
-        return print::print_recipe(name, settings.as_ref());
+    if let Some(name) = invocation.optional::<String>("print") {
+        return print::print_recipe(&name, settings.as_ref());
     }
     let Some(machine) = Machine::find()? else {
         return print::print_steps_by_hand(settings.as_ref());
     };
-    let file = matches.get_one::<String>("answers").map(PathBuf::from);
+    let file = invocation.optional::<String>("answers").map(PathBuf::from);
     let mut answers = Answers::open(file.as_deref())?;
     let plan = SetupPlan::ask(&mut answers, settings.as_ref(), machine.is_active())?;
     machine.write(&plan)?;

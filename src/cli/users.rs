@@ -2,10 +2,11 @@
 //!
 //! Invariant: a password comes from standard input or a file, never from arguments, which other users can see.
 
+use super::invocation::{Invocation, choice, option, required, verb};
 use super::named_file::open_named;
-use super::operator::{ACTOR, open_store, text_argument};
-use super::output::{print_line, print_list, wants_json};
-use super::server::normalize_url;
+use super::operator::ACTOR;
+use super::output::{print_line, print_list};
+use super::server::public_url;
 use crate::clock::Clock;
 use crate::config::SettingValues;
 use crate::domain::fields::Fields;
@@ -15,7 +16,7 @@ use crate::service::Error;
 use crate::service::users::passwords::Hasher;
 use crate::service::users::{self, NewUser, UserWithAccount, second_factor};
 use crate::store::Store;
-use clap::{Arg, ArgMatches, Command};
+use clap::{Arg, Command};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value, json};
 use std::io::Read;
@@ -26,80 +27,61 @@ const PASSWORD_BYTES_MAX: u64 = 4096;
 
 /// Adds the subcommands of `coffer user`.
 pub(super) fn user_command(command: Command) -> Command {
-    let email =
-        || Arg::new("email").value_name("EMAIL").required(true).help("Email address of the user");
-    let role = Arg::new("role")
-        .long("role")
-        .value_parser(Role::TEXTS.to_vec())
-        .required(true)
-        .help("operator for everything, or merchant for one account");
-    let account = Arg::new("account")
-        .long("account")
-        .value_name("ACCOUNT")
-        .help("The account of a merchant's user");
-    let about = |name: &'static str, about: &'static str| Command::new(name).about(about);
-    command
-        .subcommand_required(true)
-        .subcommand(
-            about("create", "Creates a user; the password comes from standard input")
-                .arg(email())
-                .arg(role)
-                .arg(account),
-        )
-        .subcommand(about("list", "Lists every user"))
-        .subcommand(about("password", "Sets a password, from standard input").arg(email()))
-        .subcommand(about("disable", "Disables a user").arg(email()))
-        .subcommand(about("enable", "Enables a user").arg(email()))
-        .subcommand(
-            about("setup-link", "Prints a link that creates the first operator, valid for an hour")
-                .arg(email().required(false)),
-        )
-        .subcommand(
-            about(
-                "second-factor",
-                "Turns off the second factor of a user who has lost it, and ends their sessions",
-            )
-            .arg(Arg::new("state").value_parser(["off"]).required(true))
-            .arg(email()),
-        )
+    let email = || required("email", "EMAIL", "Email address of the user");
+    let about_role = "operator for everything, or merchant for one account";
+    let role = choice("role", Role::TEXTS, about_role).required(true);
+    let account = option("account", "ACCOUNT", "The account of a merchant's user");
+    let off = Arg::new("state").value_parser(["off"]).required(true);
+    let about_create = "Creates a user; the password comes from standard input";
+    let about_link = "Prints a link that creates the first operator, valid for an hour";
+    let about_second =
+        "Turns off the second factor of a user who has lost it, and ends their sessions";
+    command.subcommand_required(true).subcommands([
+        verb("create", about_create, [email(), role, account]),
+        verb("list", "Lists every user", []),
+        verb("password", "Sets a password, from standard input", [email()]),
+        verb("disable", "Disables a user", [email()]),
+        verb("enable", "Enables a user", [email()]),
+        verb("setup-link", about_link, [email().required(false)]),
+        verb("second-factor", about_second, [off, email()]),
+    ])
 }
 
 /// Runs `coffer user`.
-pub(super) fn run_user(matches: &ArgMatches) -> Result<(), Error> {
-    let as_json = wants_json("user", matches)?;
-    let store = open_store("user", matches, false)?;
+pub(super) fn run_user(invocation: &Invocation<'_>) -> Result<(), Error> {
+    let as_json = invocation.wants_json()?;
+    let store = invocation.open_store(false)?;
     let now = Clock::new(0, None).now();
-    let (verb, of_verb) = matches.subcommand().unwrap_or(("list", matches));
     let email = || {
-        let email = text_argument(of_verb, "email");
+        let email = invocation.text("email");
         let map = Map::from_iter([("email".to_owned(), Value::from(email.as_str()))]);
         Fields::new(&map).email("email", EMAIL_CHARS_MAX)?;
         Ok::<_, Error>(email)
     };
-    let known = match verb {
+    let known = match invocation.verb {
         "setup-link" => {
-            let email = of_verb.get_one::<String>("email").map(|_| email()).transpose()?;
-            return print_setup_link(&store, of_verb, email, now);
+            let email = invocation.optional::<String>("email").map(|_| email()).transpose()?;
+            return print_setup_link(&store, &invocation.values, email, now);
         }
         "create" => {
-            let role = text_argument(of_verb, "role").parse::<Role>();
-            let hash = Hasher::default().hash(&read_password(of_verb)?)?;
+            let hash = Hasher::default().hash(&read_password(&invocation.values)?)?;
             let new = NewUser {
                 email: email()?,
-                role: role.map_err(|error| Error::Failed(error.to_string()))?,
-                account: of_verb.get_one::<String>("account").cloned(),
+                role: invocation.parsed("role")?,
+                account: invocation.optional("account"),
             };
             store.write_and_wait(move |tx| users::insert_user(tx, ACTOR, &new, &hash, now))?
         }
         "password" => {
-            let (email, hash) = (email()?, Hasher::default().hash(&read_password(of_verb)?)?);
+            let (email, hash) =
+                (email()?, Hasher::default().hash(&read_password(&invocation.values)?)?);
             store.write_and_wait(move |tx| {
                 let user = users::find(tx, &email)?;
                 users::change_user(tx, ACTOR, user, None, Some(&hash), now)
             })?
         }
         "disable" | "enable" => {
-            let (email, disabled) = (email()?, verb == "disable");
+            let (email, disabled) = (email()?, invocation.verb == "disable");
             store.write_and_wait(move |tx| {
                 let user = users::find(tx, &email)?;
                 users::change_user(tx, ACTOR, user, Some(disabled), None, now)
@@ -123,17 +105,14 @@ pub(super) fn run_user(matches: &ArgMatches) -> Result<(), Error> {
 /// Prints a new set-up link, which replaces the previous one. If an operator exists, prints the page to sign in.
 fn print_setup_link(
     store: &Store,
-    matches: &ArgMatches,
+    values: &SettingValues<'_>,
     email: Option<String>,
     now: Time,
 ) -> Result<(), Error> {
-    let url =
-        SettingValues::new("user", matches).text_value("public-url").map_err(Error::Failed)?;
-    let url = url.ok_or_else(|| {
+    let url = public_url(values)?.ok_or_else(|| {
         let problem = "--public-url is not set. Pass the URL at which browsers reach the server";
         Error::Failed(problem.to_owned())
     })?;
-    let url = normalize_url(&url)?;
     let token = store.write_and_wait(move |tx| users::replace_setup_link(tx, now))?;
     let email = email.map_or(String::new(), |email| {
         format!("&email={}", utf8_percent_encode(&email, NON_ALPHANUMERIC))
@@ -145,10 +124,9 @@ fn print_setup_link(
 }
 
 /// Reads the password from a file or standard input, without the line end.
-fn read_password(matches: &ArgMatches) -> Result<String, Error> {
-    let file = SettingValues::new("user", matches).text_value("password-file");
+fn read_password(values: &SettingValues<'_>) -> Result<String, Error> {
     let mut text = String::new();
-    let read = match file.map_err(Error::Failed)? {
+    let read = match values.text_value("password-file")? {
         Some(path) => open_named(Path::new(&path))
             .and_then(|file| {
                 let read = file.take(PASSWORD_BYTES_MAX).read_to_string(&mut text);

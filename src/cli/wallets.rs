@@ -4,8 +4,9 @@
 //! Invariant: a key comes from standard input, never from arguments, which other users can see. Error messages do not
 //! repeat the input.
 
-use super::operator::{ACTOR, open_store};
-use super::output::{print_line, print_list, print_text, wants_json};
+use super::invocation::{Invocation, option, required, switch, verb};
+use super::operator::ACTOR;
+use super::output::{print_line, print_list, print_text};
 use super::progress::show_progress;
 use super::terminal::Stream;
 use crate::clock::Clock;
@@ -24,7 +25,7 @@ use crate::service::wallets::addresses::{
 };
 use crate::service::wallets::{self, WalletToAdd, own_addresses};
 use crate::store::Store;
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::Command;
 use serde_json::{Map, Value, json};
 use std::ffi::OsString;
 use std::io::{BufRead, Cursor, IsTerminal, Read, Write};
@@ -32,53 +33,48 @@ use std::io::{BufRead, Cursor, IsTerminal, Read, Write};
 /// Maximum bytes read from standard input.
 const INPUT_BYTES_MAX: u64 = 8192;
 
-/// Returns the definition of an argument with a value. Clap does not validate the value, because an error message of
-/// clap would print it.
-fn value_argument(name: &'static str, value_name: &'static str, help: String) -> Arg {
-    Arg::new(name).long(name).value_name(value_name).help(help)
-}
-
-/// Adds the subcommands of `coffer wallet`.
+/// Adds the subcommands of `coffer wallet`. Clap validates no value, because its error message would print the value.
 pub(super) fn wallet_command(command: Command) -> Command {
-    let about = |name: &'static str, about: &'static str| Command::new(name).about(about);
-    let chain =
-        |help: &'static str| Arg::new("chain").value_name("CHAIN").required(true).help(help);
-    let id = Arg::new("wallet").value_name("WALLET").required(true);
-    let switch = |name: &'static str, help: &'static str| {
-        Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
-    };
+    let chain = |help| required("chain", "CHAIN", help);
     let scripts = ScriptType::TEXTS.join(", ");
     let networks = WalletNetwork::NAMED.map(WalletNetwork::as_str).join(", ");
-    let add = about(
-        "add",
-        "Adds a wallet: reads an extended public key or a descriptor from standard input",
-    );
-    command
-        .subcommand_required(true)
-        .subcommand(
-            add.arg(chain("bitcoin, litecoin, dogecoin, evm or tron"))
-                .arg(value_argument("script", "SCRIPT", format!("Script of its outputs, if the key does not contain it: {scripts}")))
-                .arg(value_argument("network", "NETWORK", format!("Network, if a test key fits several: {networks}")))
-                .arg(value_argument("next", "N", "First index, if the key was used elsewhere".to_owned()))
-                .arg(value_argument("name", "NAME", format!("Name of the wallet, at most {NAME_CHARS_MAX} characters")))
-                .arg(switch("force", "Accept N even if it is more than 100000 above the wallet's next index"))
-                .arg(switch("yes", "Add it without confirmation of its first addresses")),
-        )
-        .subcommand(about("list", "Lists every wallet, with its first addresses and the gap limit to set"))
-        .subcommand(
-            about("retire", "Retires a wallet: it assigns no more addresses, and stays watched")
-                .arg(id.help("The wallet's id")),
-        )
-        .subcommand(
-            about("own", "Declares an address as your own: transfers from it are not payments")
-                .arg(chain("bitcoin, litecoin, dogecoin, evm, tron or solana; an EVM chain's own name does too"))
-                .arg(Arg::new("address").value_name("ADDRESS").required(true).help("The address")),
-        )
-        .subcommand(
-            about("addresses", "Prints the assigned addresses as CSV: path, address, coin, amount, wallet")
-                .arg(value_argument("wallet", "WALLET", "Only those of the wallet with this id".to_owned()))
-                .arg(switch("funded", "Only addresses with payments")),
-        )
+    let add = [
+        chain("bitcoin, litecoin, dogecoin, evm or tron"),
+        option(
+            "script",
+            "SCRIPT",
+            format!("Script of its outputs, if the key does not contain it: {scripts}"),
+        ),
+        option("network", "NETWORK", format!("Network, if a test key fits several: {networks}")),
+        option("next", "N", "First index, if the key was used elsewhere"),
+        option("name", "NAME", format!("Name of the wallet, at most {NAME_CHARS_MAX} characters")),
+        switch("force", "Accept N even if it is more than 100000 above the wallet's next index"),
+        switch("yes", "Add it without confirmation of its first addresses"),
+    ];
+    let own = [
+        chain("bitcoin, litecoin, dogecoin, evm, tron or solana; an EVM chain's own name does too"),
+        required("address", "ADDRESS", "The address"),
+    ];
+    let addresses = [
+        option("wallet", "WALLET", "Only those of the wallet with this id"),
+        switch("funded", "Only addresses with payments"),
+    ];
+    let id = required("wallet", "WALLET", "The wallet's id");
+    command.subcommand_required(true).subcommands([
+        verb(
+            "add",
+            "Adds a wallet: reads an extended public key or a descriptor from standard input",
+            add,
+        ),
+        verb("list", "Lists every wallet, with its first addresses and the gap limit to set", []),
+        verb("retire", "Retires a wallet: it assigns no more addresses, and stays watched", [id]),
+        verb("own", "Declares an address as your own: transfers from it are not payments", own),
+        verb(
+            "addresses",
+            "Prints the assigned addresses as CSV: path, address, coin, amount, wallet",
+            addresses,
+        ),
+    ])
 }
 
 /// Returns a refusal if an argument contains a private key or a seed phrase. Runs before parsing, because an error of
@@ -105,36 +101,34 @@ pub(super) fn find_private_argument(args: &[OsString]) -> Option<Refusal> {
 }
 
 /// Runs `coffer wallet`.
-pub(super) fn run_wallet(matches: &ArgMatches) -> Result<(), Error> {
-    let (verb, of_verb) = matches.subcommand().unwrap_or(("list", matches));
-    let text = |name: &str| of_verb.get_one::<String>(name).cloned();
+pub(super) fn run_wallet(invocation: &Invocation<'_>) -> Result<(), Error> {
     // The key is validated before the database is created or opened.
-    let added = match verb {
+    let added = match invocation.verb {
         "add" => {
             let mut input = open_stdin()?;
-            Some((read_wallet(of_verb, &mut *input)?, input))
+            Some((read_wallet(invocation, &mut *input)?, input))
         }
         _ => None,
     };
-    let as_json = wants_json("wallet", matches)?;
-    let store = open_store("wallet", matches, verb == "add")?;
+    let as_json = invocation.wants_json()?;
+    let store = invocation.open_store(added.is_some())?;
     let now = Clock::new(0, None).now();
-    let done = match (verb, added) {
+    let done = match (invocation.verb, added) {
         ("add", Some((wanted, mut input))) => {
             let chain = wanted.chain();
-            let wanted = wanted.allow_any_next_index(of_verb.get_flag("force"));
-            confirm_addresses(&store, &wanted, of_verb.get_flag("yes"), &mut *input)?;
+            let wanted = wanted.allow_any_next_index(invocation.has("force"));
+            confirm_addresses(&store, &wanted, invocation.has("yes"), &mut *input)?;
             let added = store.write_and_wait(move |tx| wallets::add(tx, ACTOR, &wanted, now))?;
             print_line(added.get())?;
             return print_note_if_unwatched(&store, chain);
         }
         ("retire", _) => {
-            let id = text("wallet").unwrap_or_default();
+            let id = invocation.text("wallet");
             store.write_and_wait(move |tx| wallets::retire(tx, ACTOR, &id, now))?
         }
         ("own", _) => {
             let fields = ["chain", "address"]
-                .map(|name| (name.to_owned(), Value::from(text(name).unwrap_or_default())));
+                .map(|name| (name.to_owned(), Value::from(invocation.text(name))));
             let body = Map::from_iter(fields);
             refuse_secrets_in_body(&body)?;
             let body = AddOwnAddress::read(&body)?;
@@ -143,8 +137,9 @@ pub(super) fn run_wallet(matches: &ArgMatches) -> Result<(), Error> {
             })?
         }
         ("addresses", _) => {
-            let funded = of_verb.get_flag("funded");
-            return print_addresses(&store, text("wallet").as_deref(), funded, as_json);
+            let wallet: Option<String> = invocation.optional("wallet");
+            let funded = invocation.has("funded");
+            return print_addresses(&store, wallet.as_deref(), funded, as_json);
         }
         _ => {
             let all = store.read(wallets::list)?;
@@ -166,8 +161,8 @@ pub(super) fn print_note_if_unwatched(store: &Store, chain: Chain) -> Result<(),
 }
 
 /// Reads the wallet to add.
-fn read_wallet(matches: &ArgMatches, input: &mut dyn BufRead) -> Result<WalletToAdd, Error> {
-    let text = |name: &str| matches.get_one::<String>(name).cloned();
+fn read_wallet(invocation: &Invocation<'_>, input: &mut dyn BufRead) -> Result<WalletToAdd, Error> {
+    let text = |name| invocation.optional::<String>(name);
     let mut body = Map::new();
     for name in ["chain", "script", "network", "name"] {
         if let Some(text) = text(name) {

@@ -3,10 +3,9 @@
 //! Invariant: values may be secrets, and no error contains one. For the same key, a flag takes precedence over the
 //! environment.
 
-use super::{Setting, SettingValues, settings_of_command};
+use super::{Setting, SettingError, SettingValues};
 use crate::domain::asset::Asset;
 use crate::domain::chain::Chain;
-use std::ffi::OsString;
 
 impl Setting {
     /// Returns `true` if the value of the setting has the form `KEY=value`.
@@ -40,17 +39,15 @@ impl SettingValues<'_> {
     /// Returns the values of a setting with their keys, flags first.
     ///
     /// # Errors
-    /// A message without the value, if there is no key or the value is not Unicode.
-    pub fn keyed_values(&self, flag: &str) -> Result<Vec<(String, String)>, String> {
+    /// There is no key, or the value is not Unicode.
+    pub fn keyed_values(&self, flag: &str) -> Result<Vec<(String, String)>, SettingError> {
         let mut found: Vec<(String, String)> = Vec::new();
-        let setting = settings_of_command(self.command).find(|setting| setting.flag == flag);
-        let Some((setting, value)) = setting.and_then(|setting| Some((setting, setting.value?)))
-        else {
-            return Ok(found);
-        };
+        let setting = self.setting(flag).and_then(|setting| Some((setting, setting.value?)));
+        let Some((setting, value)) = setting else { return Ok(found) };
         for given in self.matches.get_many::<String>(flag).into_iter().flatten() {
-            let (key, value) =
-                given.split_once('=').ok_or_else(|| format!("--{flag} must be {value}"))?;
+            let (key, value) = given
+                .split_once('=')
+                .ok_or_else(|| SettingError(format!("--{flag} must be {value}")))?;
             found.push((key.trim().to_owned(), value.trim().to_owned()));
         }
         let by_flag = found.len();
@@ -60,8 +57,7 @@ impl SettingValues<'_> {
         };
         for key in keys {
             let name = keyed_variable(flag, key);
-            let given = (self.env)(&name).map(OsString::into_string).transpose();
-            let given = given.map_err(|_| format!("{name} must be text"))?;
+            let given = self.env_text(&name)?;
             let mut flags = found.iter().take(by_flag);
             if flags.all(|(other, _)| other != key)
                 && let Some(value) = given.filter(|value| !value.is_empty())
@@ -76,7 +72,8 @@ impl SettingValues<'_> {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{SettingValues, settings_of_command};
+    use super::SettingValues;
+    use crate::config::settings_of_command;
     use clap::Command;
 
     #[test]
@@ -109,6 +106,6 @@ mod tests {
         let (nodes, _) = read(&["--node", "litecoin=http://e"]);
         assert_eq!(nodes.unwrap(), [pair("litecoin", "http://e")]);
         let (nodes, _) = read(&["--node", "http://secret"]);
-        assert_eq!(nodes.unwrap_err(), "--node must be CHAIN=URL");
+        assert_eq!(nodes.unwrap_err().0, "--node must be CHAIN=URL");
     }
 }
