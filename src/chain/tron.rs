@@ -112,7 +112,8 @@ impl Tron {
 
     fn post<T: DeserializeOwned + ErrorBody>(
         &mut self,
-        (side, method): (NodeApi, &str),
+        side: NodeApi,
+        method: &str,
         body: &impl Serialize,
     ) -> Result<T, NodeError> {
         let path = side.method_path(method);
@@ -125,7 +126,7 @@ impl Tron {
     /// Requests the genesis block and looks up the token contracts of its network.
     fn fetch_identity(&mut self) -> Result<TronIdentity, NodeError> {
         let first: HeaderResponse =
-            self.post((NodeApi::Head, "getblockbynum"), &json!({ "num": 0 }))?;
+            self.post(NodeApi::Head, "getblockbynum", &json!({ "num": 0 }))?;
         let id = first.id.ok_or(NodeError::Behind)?.to_string();
         let mut networks = GENESIS_BLOCKS.iter();
         let network = networks.find(|(first, _)| *first == id);
@@ -164,7 +165,7 @@ impl Tron {
     /// Fetches the header at a height; `None` if the node has no block there.
     fn fetch_header(&mut self, height: u32) -> Result<Option<TronHeader>, NodeError> {
         let body = json!({ "num": height });
-        let answer: HeaderResponse = self.post((NodeApi::Head, "getblockbynum"), &body)?;
+        let answer: HeaderResponse = self.post(NodeApi::Head, "getblockbynum", &body)?;
         match parse_header(&answer)? {
             Some(header) if header.block.height != height => {
                 Err(invalid_answer("it answers a block of another height"))
@@ -175,7 +176,7 @@ impl Tron {
 
     fn read_head(&mut self) -> Result<Head, NodeError> {
         self.verify_identity()?;
-        let newest: HeaderResponse = self.post((NodeApi::Head, "getnowblock"), &json!({}))?;
+        let newest: HeaderResponse = self.post(NodeApi::Head, "getnowblock", &json!({}))?;
         let newest = parse_header(&newest)?.ok_or(NodeError::Behind)?;
         self.update_final_height(newest.block.height);
         Ok(Head {

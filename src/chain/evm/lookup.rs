@@ -99,8 +99,7 @@ impl Evm {
         };
         let filter =
             TransferFilter { chain: self.chain, native: self.native, tokens: &tokens, watched };
-        let place = (height, told.hash);
-        let received = filter.receipt_payments(place, &hint, receipt)?;
+        let received = filter.receipt_payments(height, told.hash, &hint, receipt)?;
         let is_done = !receipt.status.is_zero();
         if !is_done || have_all_received_native_coins(self.native, &received, native_to) {
             return Ok(TransactionEffects { received, is_done, is_traced: true });
@@ -110,7 +109,7 @@ impl Evm {
         };
         hint.internal_transfers = sent;
         Ok(TransactionEffects {
-            received: filter.receipt_payments(place, &hint, receipt)?,
+            received: filter.receipt_payments(height, told.hash, &hint, receipt)?,
             is_done,
             is_traced: true,
         })

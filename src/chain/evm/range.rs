@@ -215,11 +215,11 @@ impl Evm {
         let calls: Vec<_> = hints.keys().map(|(_, txid)| (method, [*txid])).collect();
         let receipts = self.call_all_required::<Option<Receipt>>(&calls)?;
         let mut placed: BTreeMap<u32, Vec<(u32, Vec<ReceivedOutput>)>> = BTreeMap::new();
-        for ((key, hint), receipt) in hints.iter().zip(receipts) {
-            let canonical = blocks.get(&key.0).map(|block| block.header.hash);
-            match indexed_payments(filter, *key, hint, canonical, receipt) {
-                Ok(transaction) => placed.entry(key.0).or_default().push(transaction),
-                Err(error) => self.count_receipt_mismatch(key.1, error)?,
+        for ((&(height, txid), hint), receipt) in hints.iter().zip(receipts) {
+            let canonical = blocks.get(&height).map(|block| block.header.hash);
+            match indexed_payments(filter, height, txid, hint, canonical, receipt) {
+                Ok(transaction) => placed.entry(height).or_default().push(transaction),
+                Err(error) => self.count_receipt_mismatch(txid, error)?,
             }
         }
         self.receipt_mismatches.clear();
@@ -250,7 +250,8 @@ impl Evm {
 /// Returns the index of a transaction in its block, and its payments.
 fn indexed_payments(
     filter: &TransferFilter<'_>,
-    key: (u32, Word),
+    height: u32,
+    txid: Word,
     hint: &TransferCandidate,
     canonical: Option<Word>,
     receipt: Option<Receipt>,
@@ -259,7 +260,7 @@ fn indexed_payments(
     let receipt = receipt.ok_or(NodeError::Behind)?;
     let place = receipt.transaction_index.to_u32();
     let place = place.ok_or_else(|| invalid_answer("a transaction is at no place of its block"))?;
-    Ok((place, filter.receipt_payments(key, hint, &receipt)?))
+    Ok((place, filter.receipt_payments(height, txid, hint, &receipt)?))
 }
 
 /// Returns the call that fetches the block at a height.

@@ -41,7 +41,8 @@ impl TransferFilter<'_> {
     /// another block.
     pub(super) fn receipt_payments(
         &self,
-        (height, txid): (u32, Word),
+        height: u32,
+        txid: Word,
         hint: &TransferCandidate,
         receipt: &Receipt,
     ) -> Result<Vec<ReceivedOutput>, NodeError> {

@@ -48,7 +48,7 @@ fn requested_pairs() -> impl Iterator<Item = (&'static str, &'static str)> {
 
 /// Returns the possible names of a pair in a response. New pairs have the requested name. Old pairs have a prefix
 /// letter before each currency.
-fn pair_names((base, quote): (&str, &str)) -> [String; 4] {
+fn pair_names(base: &str, quote: &str) -> [String; 4] {
     let base = kraken_symbol(base);
     [
         format!("X{base}Z{quote}"),
@@ -81,10 +81,10 @@ pub(super) fn fetch_tickers(
         });
     }
     let mut tickers = Vec::new();
-    for pair in requested_pairs() {
-        let found = pair_names(pair).into_iter().find_map(|name| answer.result.get(&name));
-        if let Some(found) = found {
-            tickers.push(find_ticker(pair, found, now)?);
+    for (base, quote) in requested_pairs() {
+        let names = pair_names(base, quote);
+        if let Some(found) = names.iter().find_map(|name| answer.result.get(name)) {
+            tickers.push(find_ticker(base, quote, found, now)?);
         }
     }
     Ok(tickers)
@@ -95,7 +95,8 @@ pub(super) fn fetch_tickers(
 /// # Errors
 /// Ask or bid is missing or not positive, or the ask is below the bid.
 fn find_ticker(
-    (base, quote): (&'static str, &'static str),
+    base: &'static str,
+    quote: &'static str,
     found: &KrakenPair,
     at: Time,
 ) -> Result<Ticker, RatesError> {

@@ -69,20 +69,20 @@ impl Solana {
             RangePurpose::Final | RangePurpose::Rescan => Commitment::Finalized,
         };
         let last = self.newest_block_between(from, to, commitment)?;
-        let range = (from, last.block.height);
+        let to = last.block.height;
         let entries = match pass {
             RangePurpose::Head | RangePurpose::RescanAtHead => {
                 self.poll_at_head(&accounts)?;
-                self.head.transactions_between(range.0, range.1)
+                self.head.transactions_between(from, to)
             }
             RangePurpose::Final | RangePurpose::Rescan => {
-                self.poll_at_final_level(&accounts, range, pass)?
+                self.poll_at_final_level(&accounts, from, to, pass)?
             }
         };
         let (entries, end) = truncate_at_slot_end(entries);
-        let range = (from, end.unwrap_or(range.1));
+        let to = end.unwrap_or(to);
         let (mut blocks, told) =
-            self.read_payment_blocks(&entries, range, commitment, &accounts)?;
+            self.read_payment_blocks(&entries, from, to, commitment, &accounts)?;
         let end = match end {
             Some(end) => self.required_header(end, commitment)?,
             None => last,
@@ -133,7 +133,8 @@ impl Solana {
     fn poll_at_final_level(
         &mut self,
         accounts: &PolledAccounts,
-        (from, to): (u32, u32),
+        from: u32,
+        to: u32,
         pass: RangePurpose,
     ) -> Result<Vec<SlotSignature>, NodeError> {
         let known = self.step.known_transactions_between(from, to);
@@ -199,7 +200,7 @@ impl Solana {
             }
             // Transactions that are set aside follow below.
             let is_aside = self.aside.has_transaction(&key.1) && !self.aside.is_forgotten(&key.1);
-            if self.was_returned(&key) || is_aside {
+            if self.was_returned(key.0, &key.1) || is_aside {
                 continue;
             }
             match may_pay_assigned_address(&self.head, &key, &accounts) {
@@ -208,9 +209,9 @@ impl Solana {
                 None => {}
             }
         }
-        let range = (0, to.height);
+        let commitment = Commitment::Confirmed;
         let (mut blocks, told) =
-            self.read_payment_blocks(&entries, range, Commitment::Confirmed, &accounts)?;
+            self.read_payment_blocks(&entries, 0, to.height, commitment, &accounts)?;
         self.pending_returned.extend(told);
         blocks.extend(self.read_set_aside(to.height, &accounts)?);
         Ok(blocks)
@@ -230,7 +231,7 @@ impl Solana {
             ((complete.saturating_add(1), to), Commitment::Confirmed),
         ] {
             let entries = self.aside.due_between(range.0, range.1);
-            let (read, told) = self.read_payment_blocks(&entries, (0, to), commitment, accounts)?;
+            let (read, told) = self.read_payment_blocks(&entries, 0, to, commitment, accounts)?;
             blocks.extend(read);
             for (slot, signature) in told {
                 let key = (signature, commitment);
@@ -254,9 +255,9 @@ impl Solana {
     }
 
     /// Returns `true` if an earlier step returned the transaction in this slot.
-    fn was_returned(&self, (slot, signature): &SlotSignature) -> bool {
-        self.returned.get(signature) == Some(slot)
-            || self.pending_returned.iter().any(|(at, told)| at == slot && told == signature)
+    fn was_returned(&self, slot: u32, signature: &str) -> bool {
+        self.returned.get(signature) == Some(&slot)
+            || self.pending_returned.iter().any(|(at, told)| *at == slot && told == signature)
     }
 
     /// Returns the blocks of a range, with the payments of these transactions. Also returns the slots of the
@@ -264,7 +265,8 @@ impl Solana {
     fn read_payment_blocks(
         &mut self,
         entries: &[SlotSignature],
-        (from, to): (u32, u32),
+        from: u32,
+        to: u32,
         commitment: Commitment,
         accounts: &PolledAccounts,
     ) -> Result<(Vec<BlockRead>, Vec<SlotSignature>), NodeError> {
@@ -274,8 +276,8 @@ impl Solana {
             if !seen.insert(signature) || self.aside.is_waiting(signature) {
                 continue;
             }
-            let entry = (*slot, signature.as_str());
-            let (is, of_it) = match self.read_listed_transaction(entry, commitment, accounts)? {
+            let listed = self.read_listed_transaction(*slot, signature, commitment, accounts)?;
+            let (is, of_it) = match listed {
                 ListedRead::Payments(is, of_it) => (is, of_it),
                 ListedRead::SetAside(reason) => {
                     self.aside.add_transaction(*slot, signature, reason);

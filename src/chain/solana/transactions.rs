@@ -150,7 +150,8 @@ impl Solana {
     /// Reads a transaction that the history of an account lists in this slot.
     pub(super) fn read_listed_transaction(
         &mut self,
-        (slot, signature): (u32, &str),
+        slot: u32,
+        signature: &str,
         commitment: Commitment,
         accounts: &PolledAccounts,
     ) -> Result<ListedRead, NodeError> {

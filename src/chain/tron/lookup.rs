@@ -33,7 +33,7 @@ impl Tron {
             return Ok(None);
         };
         let body = json!({ "value": txid.to_string() });
-        let info: TransactionInfo = self.post((NodeApi::Head, "gettransactioninfobyid"), &body)?;
+        let info: TransactionInfo = self.post(NodeApi::Head, "gettransactioninfobyid", &body)?;
         let Some(id) = info.id else {
             return Ok(None);
         };
@@ -42,7 +42,7 @@ impl Tron {
         }
         let height = info.block_number;
         let body = json!({ "num": height });
-        let block: FullBlockResponse = self.post((NodeApi::Head, "getblockbynum"), &body)?;
+        let block: FullBlockResponse = self.post(NodeApi::Head, "getblockbynum", &body)?;
         let block = parse_block(block)?.ok_or(NodeError::Behind)?;
         if block.header.block.height != height {
             return Err(invalid_answer("it answers a block of another height"));

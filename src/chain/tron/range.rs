@@ -99,7 +99,7 @@ impl Tron {
         last: u32,
     ) -> Result<Vec<TronBlock>, NodeError> {
         let body = json!({ "startNum": from, "endNum": last.saturating_add(1) });
-        let answer: BlockRangeResponse = self.post((side, "getblockbylimitnext"), &body)?;
+        let answer: BlockRangeResponse = self.post(side, "getblockbylimitnext", &body)?;
         let mut blocks: Vec<TronBlock> = Vec::with_capacity(answer.block.len());
         let mut next = from;
         for block in answer.block {
@@ -148,7 +148,7 @@ impl Tron {
     fn fetch_infos(&mut self, side: NodeApi, block: &TronBlock) -> Result<InfosById, NodeError> {
         let height = block.header.block.height;
         let body = json!({ "num": height });
-        let answer: TransactionInfos = self.post((side, "gettransactioninfobyblocknum"), &body)?;
+        let answer: TransactionInfos = self.post(side, "gettransactioninfobyblocknum", &body)?;
         let mut infos = InfosById::new();
         for info in answer.list {
             let id =
