@@ -66,7 +66,8 @@ impl Followers {
     pub(super) fn new(
         configured: FollowedNodeUrls,
         service: &Arc<Service>,
-        (pools, wakers): (Arc<AddressPools>, Arc<ChainWakers>),
+        pools: Arc<AddressPools>,
+        wakers: Arc<ChainWakers>,
         clock: Arc<Clock>,
     ) -> Followers {
         let service = Arc::downgrade(service);

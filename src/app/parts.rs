@@ -127,10 +127,9 @@ impl RunningParts {
         let (setup, is_begun) = shared.prepare_file(&runtime, config.kind)?;
         let setup_url = setup.map(|token| format!("{url}/setup?token={token}"));
         let proxies = config.trusted_proxy.clone();
-        let told = (Arc::clone(&shared.pools), Arc::clone(&shared.chain_wakers));
-        let clock = Arc::clone(&shared.clock);
-        let followers =
-            Arc::new(Followers::new(config.nodes.clone(), &shared.service, told, clock));
+        let (pools, wakers) = (Arc::clone(&shared.pools), Arc::clone(&shared.chain_wakers));
+        let (nodes, clock) = (config.nodes.clone(), Arc::clone(&shared.clock));
+        let followers = Arc::new(Followers::new(nodes, &shared.service, pools, wakers, clock));
         let settings = HttpSettings {
             public_url: url.clone(),
             creations_per_minute: config.creations_per_minute,
@@ -157,9 +156,7 @@ impl RunningParts {
         let rates = shared.start_rate_worker(&runtime, &config, &stopped);
         followers.start_all(&shared.nodes)?;
         let acme = match acme {
-            Some(acme) => {
-                Some(acme.start(&runtime, &shared, (limits, &mut listeners), &stopped)?)
-            }
+            Some(acme) => Some(acme.start(&runtime, &shared, limits, &mut listeners, &stopped)?),
             None => None,
         };
         let mail = shared.start_mail_workers(&runtime, &config, &url, &stopped)?;

@@ -297,7 +297,8 @@ impl TrackedBody {
     pub(super) fn new(
         inner: ReplyBody,
         answering: AnswerGuard,
-        (slot, handover): (&Arc<Slot>, &Handover),
+        slot: &Arc<Slot>,
+        handover: &Handover,
         version: Version,
     ) -> TrackedBody {
         TrackedBody {

@@ -124,8 +124,7 @@ impl Dispatcher {
                 (None, self.router.error_form(path))
             }
         };
-        let context =
-            ErrorContext::new((front, id), form, &uri, &parts.headers, body.as_ref().ok());
+        let context = ErrorContext::new(front, id, form, &uri, &parts.headers, body.as_ref().ok());
         let browser_languages = browser_languages(&found, form, &parts.headers);
         let refused = |error| error_reply(&context, error);
         let host = admit_host(front, &found, &uri, &parts.headers);
@@ -135,7 +134,7 @@ impl Dispatcher {
         };
         let simulated = fault.as_ref().and_then(|fault| fault.status);
         let uri = &uri;
-        let call_notice = CallNotice::new(front, &found, (uri, &parts), &body);
+        let call_notice = CallNotice::new(front, &found, uri, &parts, &body);
         let arrived = ArrivedRequest { peer, uri, parts, body };
         let reply = match found {
             _ if let Err(refusal) = host => refused(refusal.into()),

@@ -30,17 +30,17 @@ pub(super) fn cors_headers(
 
 /// Adds the CORS headers to an answer.
 pub(super) fn add_cors_headers(reply: Reply) -> Reply {
-    cors_headers(false).fold(reply, add_header)
+    add_headers(reply, cors_headers(false))
 }
 
 /// Returns the answer to a CORS preflight request.
 pub(super) fn preflight_reply() -> Reply {
-    PREFLIGHT_HEADERS.iter().copied().fold(Reply::no_content(), add_header)
+    add_headers(Reply::no_content(), PREFLIGHT_HEADERS.into_iter())
 }
 
-fn add_header(reply: Reply, (name, value): (&'static str, &'static str)) -> Reply {
-    match name.parse::<HeaderName>() {
+fn add_headers(reply: Reply, headers: impl Iterator<Item = (&'static str, &'static str)>) -> Reply {
+    headers.fold(reply, |reply, (name, value)| match name.parse::<HeaderName>() {
         Ok(name) => reply.with_header(name, value),
         Err(_) => reply,
-    }
+    })
 }

@@ -114,7 +114,7 @@ impl DocumentedServer<'_> {
         let curl = command::curl_command(self, &method, path, key, example, is_file);
         let id = text_field(operation, "operationId");
         let example = json.and_then(|body| body.pointer("/content/application~1json/example"));
-        let clients = clients::client_examples(self, (&id, path), key, example);
+        let clients = clients::client_examples(self, &id, path, key, example);
         let mut answers = Vec::new();
         let mut refusals = Vec::new();
         for (status, response) in entries(operation, "responses") {

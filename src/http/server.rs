@@ -310,7 +310,7 @@ impl Protocol {
                 };
                 Ok::<_, DroppedAnswer>(
                     response
-                        .map(|body| TrackedBody::new(body, answering, (&slot, &handover), version)),
+                        .map(|body| TrackedBody::new(body, answering, &slot, &handover, version)),
                 )
             }
         });

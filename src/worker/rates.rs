@@ -72,7 +72,8 @@ impl RateWorker {
         clock: Arc<Clock>,
         from: RatesOrigin,
         timeout_ms: u64,
-        (waker, chain_wakers): (Waker, Arc<ChainWakers>),
+        waker: Waker,
+        chain_wakers: Arc<ChainWakers>,
     ) -> RateWorker {
         let (answers, answered) = unbounded_channel();
         let (sources, file) = match from {

@@ -81,7 +81,8 @@ impl AcmeParts {
         self,
         runtime: &Runtime,
         shared: &SharedParts,
-        (limits, listeners): (ConnectionLimits, &mut Vec<(Listener, ConnectionLimits)>),
+        limits: ConnectionLimits,
+        listeners: &mut Vec<(Listener, ConnectionLimits)>,
         stop: &watch::Receiver<bool>,
     ) -> Result<JoinHandle<()>, Error> {
         if let Some(socket) = self.socket {

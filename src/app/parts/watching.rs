@@ -47,8 +47,14 @@ impl SharedParts {
         let (from, waker) = (config.rates.clone(), self.wakers.rates.clone());
         let timeout_ms = config.rates_timeout_ms;
         (config.kind == FileKind::Production).then(|| {
-            let wakers = (waker.clone(), Arc::clone(&self.chain_wakers));
-            let rates = RateWorker::new(service, Arc::clone(&clock), from, timeout_ms, wakers);
+            let rates = RateWorker::new(
+                service,
+                Arc::clone(&clock),
+                from,
+                timeout_ms,
+                waker.clone(),
+                Arc::clone(&self.chain_wakers),
+            );
             runtime.spawn(run_worker(rates, clock, waker, stop.clone()))
         })
     }

@@ -43,7 +43,8 @@ impl CallNotice {
     pub(super) fn new(
         front: &Front,
         found: &RouteMatch,
-        (uri, parts): (&Uri, &Parts),
+        uri: &Uri,
+        parts: &Parts,
         body: &Result<Bytes, Refusal>,
     ) -> Option<CallNotice> {
         front.service.activity()?;

@@ -43,7 +43,8 @@ struct CustomerRequest {
 impl<'a> ErrorContext<'a> {
     /// Collects the parts of a request that an error page needs.
     pub(in crate::http) fn new(
-        (front, request_id): (&'a Front, RequestId),
+        front: &'a Front,
+        request_id: RequestId,
         form: route::AnswerPolicy,
         uri: &'a Uri,
         headers: &HeaderMap,

@@ -18,7 +18,8 @@ enum Language {
 /// Returns nothing for other operations, because the clients do not have them.
 pub(super) fn client_examples(
     server: &DocumentedServer<'_>,
-    (operation, path): (&str, &str),
+    operation: &str,
+    path: &str,
     key: &str,
     body: Option<&Value>,
 ) -> Vec<ClientExample> {
