@@ -18,10 +18,11 @@ pub(super) fn print_checks(
 ) -> Result<(), Error> {
     match as_json {
         true => {
-            let data: Vec<Value> = checked.iter().map(check_to_json).collect();
+            let data: Vec<Value> =
+                checked.iter().map(|(about, found)| check_to_json(about, found)).collect();
             print_text(&format!("{}\n", json!({ "clockAccepted": accepted, "data": data })))?;
         }
-        false => checked.iter().try_for_each(print_check)?,
+        false => checked.iter().try_for_each(|(about, found)| print_check(about, found))?,
     }
     let count: usize = checked.iter().map(|(_, complaints)| complaints.len()).sum();
     if count == 0 {
@@ -31,7 +32,7 @@ pub(super) fn print_checks(
 }
 
 /// Renders a check as JSON.
-fn check_to_json((about, complaints): &Check) -> Value {
+fn check_to_json(about: &str, complaints: &[FileProblem]) -> Value {
     let shown =
         |complaint: &FileProblem| json!({ "about": complaint.about, "mend": complaint.mend });
     let shown: Vec<Value> = complaints.iter().map(shown).collect();
@@ -39,7 +40,7 @@ fn check_to_json((about, complaints): &Check) -> Value {
 }
 
 /// Prints a check: one "ok" line, or one line for each problem.
-fn print_check((about, complaints): &Check) -> Result<(), Error> {
+fn print_check(about: &str, complaints: &[FileProblem]) -> Result<(), Error> {
     let paint = |tone, word| Stream::Out.paint(tone, word);
     let sanitize = |text| Stream::Out.sanitize(text);
     if complaints.is_empty() {

@@ -146,9 +146,10 @@ fn read_password(values: &SettingValues<'_>) -> Result<String, Error> {
 }
 
 /// Renders a user for the command line.
-fn user_view((user, account): &UserWithAccount) -> String {
+fn user_view(known: &UserWithAccount) -> String {
+    let UserWithAccount { user, account_id } = known;
     json!({
-        "id": user.id, "email": user.email, "role": user.role, "account": account, "createdAt": user.created_at,
+        "id": user.id, "email": user.email, "role": user.role, "account": account_id, "createdAt": user.created_at,
         "disabledAt": user.disabled_at, "secondFactorAt": user.second_factor_at,
     })
     .to_string()

@@ -53,8 +53,13 @@ pub struct FirstOperator {
     pub real_now: Time,
 }
 
-/// A user and the ID of the account, for a merchant's user.
-pub type UserWithAccount = (User, Option<String>);
+/// A user and the user's account.
+pub struct UserWithAccount {
+    /// The user.
+    pub user: User,
+    /// ID of the account; `None` for an operator.
+    pub account_id: Option<String>,
+}
 
 impl Service {
     /// Returns the token of a new set-up link, which replaces the previous one. Returns `None` if an operator exists.
@@ -225,7 +230,7 @@ pub fn insert_user(
     let seq = account.as_ref().map(|account| account.seq);
     let user = create(tx, &new.email, password_hash, new.role, seq, now)?;
     record_user_change(tx, actor, "user.create", &user, now)?;
-    Ok((user, account.map(|account| account.id)))
+    Ok(UserWithAccount { user, account_id: account.map(|account| account.id) })
 }
 
 /// Enables or disables a user, or changes the password. Ends the user's sessions.
@@ -289,5 +294,5 @@ pub(super) fn find_by_id(db: &Reader<'_>, user_id: &str) -> Result<User, Error> 
 
 pub(super) fn with_account_id(db: &Reader<'_>, user: User) -> Result<UserWithAccount, Error> {
     let account = user.account.map(|seq| accounts::by_seq(db, seq)).transpose()?;
-    Ok((user, account.map(|account| account.id)))
+    Ok(UserWithAccount { user, account_id: account.map(|account| account.id) })
 }

@@ -126,7 +126,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 /// POST /dashboard/api/setup
 async fn set_up(call: Call) -> Result<Reply, Error> {
     let begun = create_first_operator(&call, &call.body_fields()?).await?;
-    let made = (begun.member.user().clone(), None);
+    let made = UserWithAccount { user: begun.member.user().clone(), account_id: None };
     Ok(with_session_cookie(&call, user_reply(StatusCode::CREATED, &made)?, &begun))
 }
 
@@ -248,8 +248,8 @@ fn with_password_field(error: Error) -> Error {
 }
 
 /// Renders a user and the user's account as JSON.
-fn user_json((user, account): &UserWithAccount) -> Result<Json, Error> {
-    Ok(render::operator::user(user, account.as_deref())?)
+fn user_json(known: &UserWithAccount) -> Result<Json, Error> {
+    Ok(render::operator::user(&known.user, known.account_id.as_deref())?)
 }
 
 fn user_reply(status: StatusCode, user: &UserWithAccount) -> Result<Reply, Error> {
