@@ -138,9 +138,19 @@ pub(super) fn require_coffer_file(
     }
 }
 
-/// Objects of a schema, by type and name. Each value has the table, the SQL text, and whether the object has its own
-/// pages.
-pub(super) type SchemaObjects = BTreeMap<(String, String), (String, String, bool)>;
+/// Objects of a schema, by type and name.
+pub(super) type SchemaObjects = BTreeMap<(String, String), SchemaObject>;
+
+/// A table, index, trigger or view of a schema.
+#[derive(Debug, PartialEq)]
+pub(super) struct SchemaObject {
+    /// Name of the table that the object belongs to.
+    table: String,
+    /// SQL text that creates the object.
+    sql: String,
+    /// `true` if the object has its own pages in the file.
+    has_pages: bool,
+}
 
 /// Returns the differences between the schema of a file and that of a new file of the same version.
 ///
@@ -165,7 +175,7 @@ pub(super) fn schema_differences(
         match right.remove(&key) {
             Some(same) if same == object => {}
             Some(_) => find(&key, "not as coffer made it", "as in a new file"),
-            None if is_sqlite_or_litestream_object(conn, &key, &object)? => {}
+            None if is_sqlite_or_litestream_object(conn, &key.0, &object)? => {}
             None => find(&key, "there", "removed: it is not one of coffer's"),
         }
     }
@@ -178,8 +188,8 @@ pub(super) fn schema_differences(
 /// Returns `true` if a table or an index belongs to SQLite or Litestream, and does not refer to our tables.
 fn is_sqlite_or_litestream_object(
     conn: &Connection,
-    (kind, _): &(String, String),
-    (table, _, has_pages): &(String, String, bool),
+    kind: &str,
+    SchemaObject { table, has_pages, .. }: &SchemaObject,
 ) -> Result<bool, StoreError> {
     let is_known = table.starts_with("sqlite_") || table.starts_with("_litestream_");
     if !is_known || !has_pages || !(kind == "table" || kind == "index") {
@@ -191,7 +201,8 @@ fn is_sqlite_or_litestream_object(
 
 pub(super) fn schema_objects(conn: &Connection) -> Result<SchemaObjects, StoreError> {
     let found = OBJECTS.all_on_conn(conn, &[])?.into_iter();
-    let objects =
-        found.map(|(kind, name, table, sql, has_pages)| ((kind, name), (table, sql, has_pages)));
+    let objects = found.map(|(kind, name, table, sql, has_pages)| {
+        ((kind, name), SchemaObject { table, sql, has_pages })
+    });
     Ok(objects.collect())
 }

@@ -136,7 +136,10 @@ impl ReplacedFile {
         let reader = Reader::new(conn);
         let is_later = |transfer: &LaterTransfer| {
             let copied = COPIED.first_on_conn(copy, named_params! { ":id": transfer.id })?;
-            Ok(copied.is_none_or(|copied| is_earlier(&copied, transfer)))
+            Ok(match copied {
+                Some((status, txid)) => is_earlier(status, txid.as_deref(), transfer),
+                None => true,
+            })
         };
         self.transfers = TRANSFERS.first_matching(&reader, &[], usize::MAX, is_later)?;
         for transfer in &mut self.transfers {
@@ -148,10 +151,10 @@ impl ReplacedFile {
 }
 
 /// Returns `true` if a transfer of the copy has an earlier status than in the replaced file, or another transaction.
-fn is_earlier((status, txid): &(TransferStatus, Option<String>), replaced: &LaterTransfer) -> bool {
-    let (copied, later) = (status_rank(*status), status_rank(replaced.status));
+fn is_earlier(status: TransferStatus, txid: Option<&str>, replaced: &LaterTransfer) -> bool {
+    let (copied, later) = (status_rank(status), status_rank(replaced.status));
     let is_changed =
-        *status != replaced.status || (replaced.txid.is_some() && *txid != replaced.txid);
+        status != replaced.status || (replaced.txid.is_some() && txid != replaced.txid.as_deref());
     copied < later || (copied == later && is_changed)
 }
 
