@@ -86,9 +86,8 @@ fn convert_estimate(
         AssetKind::Native => fees.own_coin,
         AssetKind::Erc20 | AssetKind::Trc20 | AssetKind::Spl => {
             let (rates, gas_coin) = (rates?, gas_coin(asset)?);
-            let from = (fees.token, gas_coin.decimals);
-            let converted = rates.own_coin.convert_units(from, (rates.sent, asset.decimals));
-            converted.ok()?
+            let FeeRates { own_coin, sent } = rates;
+            own_coin.convert_units(fees.token, gas_coin.decimals, sent, asset.decimals).ok()?
         }
     };
     if amount == Units::ZERO {

@@ -165,14 +165,14 @@ impl SalesOfCurrency {
             total: sum_between(&of, first, end),
             before,
             change_percent: compared.amount.change_percent(before.amount),
-            bars: bars(&of, (first, end), period.bar_hours()),
+            bars: bars(&of, first, end, period.bar_hours()),
             coins,
         }
     }
 }
 
 /// Returns the sums of consecutive groups of `step` hours, each with its start.
-fn bars(of: &[&HourOfSales], (first, end): (i64, i64), step: i64) -> Vec<(Time, SalesSum)> {
+fn bars(of: &[&HourOfSales], first: i64, end: i64, step: i64) -> Vec<(Time, SalesSum)> {
     let mut bars = Vec::new();
     let mut rest = of.iter().skip_while(|one| one.hour < first).peekable();
     let mut start = first;

@@ -244,8 +244,8 @@ pub fn timeline(history: &InvoiceHistory<'_>, now: Time) -> Vec<TimelineEntry> {
                 let before = replayed.judged.map(|judged| judged.state);
                 let change = replayed.enter_state(state);
                 let priced_at = *replayed.priced_at.get_or_insert(step.at);
-                let priced = (replayed.payment, priced_at);
-                entries.push(payment_entry(invoice, step.at, priced, change));
+                let payment = replayed.payment;
+                entries.push(payment_entry(invoice, step.at, payment, priced_at, change));
                 if [before, Some(state)].contains(&Some(PaymentState::Confirmed)) {
                     entries.extend(replayed.take_bookings());
                 }
@@ -323,7 +323,8 @@ fn coin_entry(history: &InvoiceHistory<'_>, at: Time, quote: i64) -> Option<Time
 fn payment_entry(
     invoice: &Invoice,
     at: Time,
-    (payment, priced_at): (&Payment, Time),
+    payment: &Payment,
+    priced_at: Time,
     step: PaymentStep,
 ) -> TimelineEntry {
     let paid = TimelinePayment {

@@ -12,7 +12,8 @@ use vectors::{
 };
 
 #[track_caller]
-fn assert_accepted((chain, network): ChainNetwork, text: &str, canonical: &str) {
+fn assert_accepted(home: ChainNetwork, text: &str, canonical: &str) {
+    let (chain, network) = home;
     assert_eq!(
         parse(chain, network, text).as_deref(),
         Ok(canonical),
@@ -21,13 +22,15 @@ fn assert_accepted((chain, network): ChainNetwork, text: &str, canonical: &str) 
 }
 
 #[track_caller]
-fn assert_refused((chain, network): ChainNetwork, text: &str) {
+fn assert_refused(home: ChainNetwork, text: &str) {
+    let (chain, network) = home;
     assert!(parse(chain, network, text).is_err(), "{text:?} on {chain:?} {network:?}");
 }
 
 /// Asserts that the text is refused with an error that ends in `reason`.
 #[track_caller]
-fn assert_refused_with((chain, network): ChainNetwork, text: &str, reason: &str) {
+fn assert_refused_with(home: ChainNetwork, text: &str, reason: &str) {
+    let (chain, network) = home;
     let said = parse(chain, network, text).map_err(|error| error.to_string());
     assert_eq!(
         said,
@@ -294,7 +297,8 @@ fn random_bool(seed: &mut u64) -> bool {
     *seed >> 63 == 1
 }
 
-fn assert_canonical_if_accepted((chain, network): ChainNetwork, text: &str) {
+fn assert_canonical_if_accepted(home: ChainNetwork, text: &str) {
+    let (chain, network) = home;
     if let Ok(canonical) = parse(chain, network, text) {
         assert_accepted((chain, network), &canonical, &canonical);
     }

@@ -185,14 +185,16 @@ impl Rate {
 
     /// Converts an amount of this coin to an amount of another coin with the same value, rounded up to base units.
     ///
-    /// Both rates are in the same currency.
+    /// `other` is the rate of the other coin. Both rates are in the same currency.
     ///
     /// # Errors
     /// [`Overflow`] if the result overflows.
     pub fn convert_units(
         self,
-        (units, decimals): (Units, u32),
-        (other, other_decimals): (Rate, u32),
+        units: Units,
+        decimals: u32,
+        other: Rate,
+        other_decimals: u32,
     ) -> Result<Units, Overflow> {
         // amount of the other coin = (units / 10^decimals) × (mantissa / 10^scale) ÷ (other.mantissa /
         // 10^other.scale). The division below returns this amount × 10^other_decimals, in base units.

@@ -101,7 +101,8 @@ const TOLERANCE: Schema = schema!({ "type": "integer", "minimum": 0, "maximum": 
 /// Returns the JSON of an invoice with all details: the confirmations of each payment, and the name of the coin's
 /// network if it is a test network.
 pub fn invoice_detail(
-    (invoice, test_network): (&Invoice, Option<&str>),
+    invoice: &Invoice,
+    test_network: Option<&str>,
     quotes: &[Quote],
     payments: &[(Payment, OnChain)],
     sums: Sums,
@@ -135,13 +136,16 @@ pub fn invoice_detail(
                 created_at: one.created_at,
             })
             .collect(),
-        payments: payments.iter().map(PaymentView::from).collect(),
+        payments: payments
+            .iter()
+            .map(|(payment, on_chain)| PaymentView::new(payment, on_chain))
+            .collect(),
         test_network,
     })
 }
 
-impl<'a> From<&'a (Payment, OnChain)> for PaymentView<'a> {
-    fn from((of, on_chain): &'a (Payment, OnChain)) -> PaymentView<'a> {
+impl<'a> PaymentView<'a> {
+    fn new(of: &'a Payment, on_chain: &'a OnChain) -> PaymentView<'a> {
         PaymentView {
             id: &of.id,
             state: of.state,

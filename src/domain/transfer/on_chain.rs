@@ -97,8 +97,10 @@ impl AttachedTransaction {
     /// Records what an output of the transaction shows: in which block it is, or whether it is in the mempool.
     pub fn record_output(
         &mut self,
-        (height, has_vanished): (Option<u32>, bool),
-        (seen_at, now): (Time, Time),
+        height: Option<u32>,
+        has_vanished: bool,
+        seen_at: Time,
+        now: Time,
         spends: &[InputSource],
     ) {
         self.state = match (height, has_vanished) {

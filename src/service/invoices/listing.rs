@@ -154,7 +154,8 @@ impl Service {
                 None => None,
             };
             Ok(render::invoice_detail(
-                (&invoice, network.as_deref()),
+                &invoice,
+                network.as_deref(),
                 &quotes,
                 &payments,
                 sums,

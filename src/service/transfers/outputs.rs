@@ -44,8 +44,8 @@ pub(in crate::service) fn record_output_of_transaction(
     let Some(mut known) = known else {
         return Ok(());
     };
-    let place = (seen.block.as_ref().map(|block| block.height), false);
-    known.record_output(place, (seen.seen_at, now), &seen.spends);
+    let height = seen.block.as_ref().map(|block| block.height);
+    known.record_output(height, false, seen.seen_at, now, &seen.spends);
     Ok(sent_transactions::update(tx, &known)?)
 }
 

@@ -94,8 +94,8 @@ pub(super) fn insert_transaction(
         return Ok(sent_transactions::ask_again(tx, mode, chain, txid)?);
     };
     if let Some(mut known) = sent_transactions::by_txid(tx, mode, chain, txid)? {
-        let place = (output.height, output.has_vanished);
-        known.record_output(place, (output.seen_at, now), &output.spends);
+        let (height, seen_at) = (output.height, output.seen_at);
+        known.record_output(height, output.has_vanished, seen_at, now, &output.spends);
         sent_transactions::update(tx, &known)?;
     }
     Ok(())

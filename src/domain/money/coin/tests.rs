@@ -116,9 +116,8 @@ fn rates_two_percent_apart_do_not_differ() {
 
 #[test]
 fn fee_is_converted_by_two_rates_and_rounded_up() {
-    let eth = (rate("3000"), 18);
-    let usdc = (rate("0.92"), 6);
-    let gas = |wei: u128| eth.0.convert_units((Units(wei), eth.1), usdc);
+    let (eth, usdc) = (rate("3000"), rate("0.92"));
+    let gas = |wei: u128| eth.convert_units(Units(wei), 18, usdc, 6);
     // 65 000 gas × 1 gwei = 0.000065 ETH. At 3000 EUR per ETH and 0.92 EUR per USDC, this is 0.211956521… USDC.
     assert_eq!(gas(65_000_000_000_000), Ok(Units(211_957)));
     assert_eq!(gas(1), Ok(Units(1)), "never nothing");
@@ -126,9 +125,9 @@ fn fee_is_converted_by_two_rates_and_rounded_up() {
     assert_eq!(gas(92_000_000_000_000_000_000), Ok(Units(300_000_000_000)));
     assert_eq!(gas(u128::MAX), Ok(Units(1_109_616_413_872_625_424_337_091_111_191)));
     // The first conversion is to a coin with more decimals. The second conversion overflows.
-    let up = usdc.0.convert_units((Units(1_000_000), 6), eth);
-    assert_eq!(up, Ok(Units(306_666_666_666_667)));
-    assert_eq!(usdc.0.convert_units((Units(u128::MAX), 6), eth), Err(Overflow));
-    let most = rate("18446744073709551615").convert_units((Units(u128::MAX), 0), (rate("1"), 0));
+    let up = |micros: u128| usdc.convert_units(Units(micros), 6, eth, 18);
+    assert_eq!(up(1_000_000), Ok(Units(306_666_666_666_667)));
+    assert_eq!(up(u128::MAX), Err(Overflow));
+    let most = rate("18446744073709551615").convert_units(Units(u128::MAX), 0, rate("1"), 0);
     assert_eq!(most, Err(Overflow));
 }

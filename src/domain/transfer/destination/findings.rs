@@ -153,7 +153,7 @@ impl Findings<'_, '_> {
             });
             let first = ended.min_by_key(|(at, ..)| *at);
             if let Some((at, seq, kind)) = first.filter(|_| !self.fits_open_transfer(&output)) {
-                self.claim(place, (at, seq), kind, &output.txid);
+                self.claim(place, at, seq, kind, &output.txid);
             }
         }
     }
@@ -184,13 +184,13 @@ impl Findings<'_, '_> {
                 .min_by_key(|(kind, count, at, _)| (*kind != ReviewKind::Arrived, *count, *at));
             let first = first.filter(|_| !self.fits_open_transfer(&output));
             if let Some((kind, _, at, seq)) = first {
-                self.claim(place, (at, seq), kind, &output.txid);
+                self.claim(place, at, seq, kind, &output.txid);
             }
         }
     }
 
     /// Opens a review of an output at a transfer, which no other transfer can claim then.
-    fn claim(&mut self, place: usize, (at, seq): (usize, i64), kind: ReviewKind, txid: &str) {
+    fn claim(&mut self, place: usize, at: usize, seq: i64, kind: ReviewKind, txid: &str) {
         if let Some(claimed) = self.claimed.get_mut(place) {
             *claimed = Some(seq);
         }
