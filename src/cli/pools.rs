@@ -64,7 +64,7 @@ pub(super) fn run_pool(invocation: &Invocation<'_>) -> Result<(), Error> {
     let (numbers, addresses): (Vec<usize>, Vec<String>) = lines.into_iter().unzip();
     let done = store.write_and_wait(move |tx| {
         let place = |at: usize| format!("line {}", numbers.get(at).copied().unwrap_or_default());
-        import(tx, now, ACTOR, (chain, &addresses, &place))
+        import(tx, now, ACTOR, chain, &addresses, place)
     })?;
     print_line(done.get())?;
     print_note_if_unwatched(&store, chain)

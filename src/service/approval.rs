@@ -38,7 +38,7 @@ impl Service {
         let market = self.coin_market(db, mode, asset, currency, now)?;
         let is_guarded = !self.is_simulated(mode);
         let fee = if is_guarded {
-            self.network_fee(db, now, (asset, currency), market.fresh_rate())?
+            self.network_fee(db, now, asset, currency, market.fresh_rate())?
         } else {
             ProposedFee {
                 amount: fixed_network_fee(asset),
@@ -54,7 +54,8 @@ impl Service {
         &self,
         db: &Reader<'_>,
         now: Time,
-        (asset, currency): (&Asset, Currency),
+        asset: &Asset,
+        currency: Currency,
         sent: Option<Rate>,
     ) -> Result<ProposedFee, Error> {
         let own_coin = match gas_coin(asset) {

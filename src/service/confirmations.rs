@@ -90,8 +90,12 @@ impl<'a> From<&'a Deposit> for ConfirmablePayment<'a> {
     }
 }
 
-impl<'a> From<(&'a StoredObservation, Option<Payer>)> for ConfirmablePayment<'a> {
-    fn from((of, payer): (&'a StoredObservation, Option<Payer>)) -> ConfirmablePayment<'a> {
+impl<'a> ConfirmablePayment<'a> {
+    /// Returns the payment that an observation is, with its payer.
+    pub(in crate::service) fn observed(
+        of: &'a StoredObservation,
+        payer: Option<Payer>,
+    ) -> ConfirmablePayment<'a> {
         ConfirmablePayment {
             mode: of.seen.mode,
             asset: of.seen.asset,

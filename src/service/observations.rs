@@ -28,7 +28,7 @@ use crate::store::unmatched_payments::{self, NewUnmatchedPayment};
 use crate::store::{
     Reader, StoreError, invoices, observation_owners, observations, own_transfers, payments,
 };
-use recipient::{OwnerIds, Recipient, find_recipient};
+use recipient::{Recipient, find_recipient};
 use std::borrow::Cow;
 
 /// Stores an observation and its owner: a payment, a deposit, a transfer between the operator's addresses, or an
@@ -85,7 +85,10 @@ fn update_stored_observation(
         observations::put_in_block(tx, observed.seq, block)?;
     }
     Ok(Some(match observation_owners::of_observation(tx, observed.seq)? {
-        ObservationOwner::Payment(both) => move_payment_to_earlier_time(step, *both, seen.seen_at)?,
+        ObservationOwner::Payment(both) => {
+            let (invoice, payment) = *both;
+            move_payment_to_earlier_time(step, invoice, payment, seen.seen_at)?
+        }
         ObservationOwner::Deposit(deposit) if seen.block.is_some() => {
             ObservationOwner::Deposit(Box::new(freeze_value_in_block(step, *deposit)?))
         }
@@ -187,7 +190,8 @@ pub(super) fn change_owned_observation(
     state.check_change(next)?;
     match owned {
         ObservationOwner::Payment(both) => {
-            let (invoice, payment, _) = advance_payment(step, *both, next)?;
+            let (invoice, payment) = *both;
+            let (invoice, payment, _) = advance_payment(step, invoice, payment, next)?;
             Ok(ObservationOwner::Payment(Box::new((invoice, payment))))
         }
         ObservationOwner::Deposit(deposit) => advance_deposit(step, *deposit, next),
@@ -268,14 +272,13 @@ fn insert_observation(
     let Step { service, tx, now } = *step;
     let observation = observations::insert(tx, seen)?;
     let is_real = !service.is_simulated(seen.mode);
-    let (matched, address_of) = find_recipient(tx, now, seen, is_real, at_hand.clone())?;
+    let (matched, (account, invoice)) = find_recipient(tx, now, seen, is_real, at_hand.clone())?;
     let booked = tx.attempt(|| match matched {
         Recipient::Invoice(invoice, quote) => {
-            record_seen_payment(step, *invoice, &quote, (observation, seen), replaced)
+            record_seen_payment(step, *invoice, &quote, observation, seen, replaced)
         }
         Recipient::Customer(customer) => {
-            let seen = (observation, seen);
-            let deposit = insert_seen_deposit(step, &customer, seen, replaced)?;
+            let deposit = insert_seen_deposit(step, &customer, observation, seen, replaced)?;
             Ok(deposit.map(|deposit| ObservationOwner::Deposit(Box::new(deposit))))
         }
         Recipient::Own => {
@@ -288,7 +291,7 @@ fn insert_observation(
         }
         Recipient::Nobody(reason) => Ok(Err(reason)),
     })?;
-    let keep = |reason| insert_unmatched_payment(step, observation, reason, address_of);
+    let keep = |reason| insert_unmatched_payment(step, observation, reason, account, invoice);
     let (owned, refusal) = match booked {
         Ok(Ok(owned)) => (owned, None),
         Ok(Err(reason)) => (keep(reason)?, None),
@@ -318,7 +321,8 @@ fn insert_unmatched_payment(
     step: &Step<'_>,
     observation: i64,
     reason: UnmatchedReason,
-    (account, invoice): OwnerIds,
+    account: Option<i64>,
+    invoice: Option<i64>,
 ) -> Result<ObservationOwner, Error> {
     let Step { tx, now, .. } = *step;
     let id = id::new(now).to_string();

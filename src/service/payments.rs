@@ -84,8 +84,9 @@ impl Service {
             let ObservationOwner::Payment(seen) = seen.into_booked_owner()? else {
                 return Err(Error::Failed("what was due is no payment".to_owned()));
             };
+            let (invoice, payment) = *seen;
             let (invoice, _, told) =
-                advance_payment(step, *seen, PaymentState::Confirmed)?;
+                advance_payment(step, invoice, payment, PaymentState::Confirmed)?;
             // The response is the same JSON as the event's object.
             told.map_or_else(|| Ok(render::invoice(&invoice, &service.links, &[])?), Ok)
         })

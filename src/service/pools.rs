@@ -101,7 +101,7 @@ pub(super) fn claim_address(
     let Some((address, taken)) = take_address(step, account, mode, chain)? else {
         return Ok(None);
     };
-    addresses::insert(step.tx, mode, chain, (&address, taken), owner)?;
+    addresses::insert(step.tx, mode, chain, &address, taken, owner)?;
     Ok(Some(address))
 }
 
@@ -158,7 +158,9 @@ pub fn import(
     tx: &Tx<'_>,
     now: Time,
     actor: &str,
-    (chain, imported, place): (Chain, &[String], &dyn Fn(usize) -> String),
+    chain: Chain,
+    imported: &[String],
+    place: impl Fn(usize) -> String,
 ) -> Result<Json, Error> {
     let mut added: usize = 0;
     for (at, address) in imported.iter().enumerate() {

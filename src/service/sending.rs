@@ -120,17 +120,14 @@ impl Service {
             let transfer = find_running_transfer(step.tx, kind, &id)?;
             match parse_txid_on(transfer.asset.chain, &text) {
                 Ok(txid) => {
-                    let sent = (txid.as_str(), TxidSource::Signer);
-                    enter_transaction(step, StepActor::Command, &transfer, sent)
+                    let by = StepActor::Command;
+                    enter_transaction(step, by, &transfer, &txid, TxidSource::Signer)
                 }
                 Err(refusal) => {
                     let cause =
                         format!("it answered the transaction {text}, which {}", refusal.message);
-                    end_command_without_transaction(
-                        step,
-                        &transfer,
-                        (SendingState::Unknown, &cause),
-                    )
+                    let ended = SendingState::Unknown;
+                    end_command_without_transaction(step, &transfer, ended, &cause)
                 }
             }
         })
@@ -148,14 +145,15 @@ impl Service {
         now: Time,
         kind: TransferKind,
         id: &str,
-        (reason, retry): (&str, bool),
+        reason: &str,
+        retry: bool,
     ) -> Result<Transfer, Error> {
         let id = id.to_owned();
         let reason: String = reason.chars().take(REASON_CHARS_MAX).collect();
         let ended = if retry { SendingState::Retry } else { SendingState::Declined };
         self.write(now, move |step| {
             let transfer = find_running_transfer(step.tx, kind, &id)?;
-            end_command_without_transaction(step, &transfer, (ended, &reason))
+            end_command_without_transaction(step, &transfer, ended, &reason)
         })
         .await
     }
@@ -178,8 +176,8 @@ impl Service {
         let (id, cause) = (id.to_owned(), cause.to_owned());
         self.write(now, move |step| {
             let transfer = find_running_transfer(step.tx, kind, &id)?;
-            let ended = (SendingState::Unknown, cause.as_str());
-            end_command_without_transaction(step, &transfer, ended).map(drop)
+            let ended = SendingState::Unknown;
+            end_command_without_transaction(step, &transfer, ended, &cause).map(drop)
         })
         .await
     }
@@ -191,9 +189,9 @@ impl Service {
     pub async fn record_interrupted_commands(self: &Arc<Self>, now: Time) -> Result<usize, Error> {
         self.write(now, move |step| {
             let interrupted = transfers::list_with_running_command(step.tx)?;
+            let cause = "the server ended while it was running";
             for transfer in &interrupted {
-                let ended = (SendingState::Unknown, "the server ended while it was running");
-                end_command_without_transaction(step, transfer, ended)?;
+                end_command_without_transaction(step, transfer, SendingState::Unknown, cause)?;
             }
             Ok(interrupted.len())
         })
@@ -216,7 +214,8 @@ fn find_running_transfer(tx: &Tx<'_>, kind: TransferKind, id: &str) -> Result<Tr
 fn end_command_without_transaction(
     step: &Step<'_>,
     transfer: &Transfer,
-    (sending, cause): (SendingState, &str),
+    sending: SendingState,
+    cause: &str,
 ) -> Result<Transfer, Error> {
     let Step { tx, now, .. } = *step;
     let mut held = transfer.clone();

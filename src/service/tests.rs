@@ -70,15 +70,15 @@ pub(crate) fn seeded_service() -> (Arc<Service>, TempFile) {
 
 /// Opens the file of a [`seeded_service`] that was dropped, as the next process does.
 pub(crate) fn service_on_seeded_file(file: &TempFile) -> Arc<Service> {
-    let kinds = (FileKind::Sandbox, FileKind::Sandbox);
-    open_service(file, kinds, LiveMode::default(), Box::new(|_| {}))
+    let kind = FileKind::Sandbox;
+    open_service(file, kind, kind, LiveMode::default(), Box::new(|_| {}))
 }
 
 /// Same as [`seeded_service`], with a callback for each commit.
 fn sandbox_with_commit_callback(on_commit: OnCommit) -> (Arc<Service>, TempFile) {
     let file = TempFile::new();
-    let kinds = (FileKind::Sandbox, FileKind::Sandbox);
-    let service = open_service(&file, kinds, LiveMode::default(), on_commit);
+    let kind = FileKind::Sandbox;
+    let service = open_service(&file, kind, kind, LiveMode::default(), on_commit);
     (service, file)
 }
 
@@ -98,14 +98,14 @@ pub(crate) fn live_service(file: &TempFile) -> Arc<Service> {
 
 /// Same as [`live_service`], with nodes of these chains in the settings.
 pub(crate) fn service_with_nodes(file: &TempFile, chains: &[Chain]) -> Arc<Service> {
-    let kinds = (FileKind::Sandbox, FileKind::Production);
-    open_service(file, kinds, live_mode_with_nodes(chains), Box::new(|_| {}))
+    let (of_file, kind) = (FileKind::Sandbox, FileKind::Production);
+    open_service(file, of_file, kind, live_mode_with_nodes(chains), Box::new(|_| {}))
 }
 
 /// Returns a service with nodes of these chains, on a production file with the sandbox's account.
 pub(crate) fn production_service(file: &TempFile, chains: &[Chain]) -> Arc<Service> {
-    let kinds = (FileKind::Production, FileKind::Production);
-    open_service(file, kinds, live_mode_with_nodes(chains), Box::new(|_| {}))
+    let kind = FileKind::Production;
+    open_service(file, kind, kind, live_mode_with_nodes(chains), Box::new(|_| {}))
 }
 
 fn live_mode_with_nodes(chains: &[Chain]) -> LiveMode {
@@ -120,7 +120,8 @@ fn live_mode_with_nodes(chains: &[Chain]) -> LiveMode {
 /// Opens a service on a file. The kind of the service may differ from the kind of the file.
 fn open_service(
     file: &TempFile,
-    (of_file, kind): (FileKind, FileKind),
+    of_file: FileKind,
+    kind: FileKind,
     live: LiveMode,
     on_commit: OnCommit,
 ) -> Arc<Service> {
@@ -249,7 +250,8 @@ pub(crate) fn request_refund(
     service: &Arc<Service>,
     caller: &Caller,
     now: Time,
-    (amount, to): (&str, &str),
+    amount: &str,
+    to: &str,
 ) -> String {
     let invoice = write(service, NOW, |step| Ok(invoices::by_seq(step.tx, 1)?.id));
     let body = json!({ "invoice": invoice, "amount": amount, "toAddress": to });

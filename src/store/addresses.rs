@@ -113,7 +113,8 @@ pub fn insert(
     tx: &Tx<'_>,
     mode: Mode,
     chain: Chain,
-    (address, index): (&str, Option<WalletIndex>),
+    address: &str,
+    index: Option<WalletIndex>,
     owner: AddressOwner,
 ) -> Result<(), StoreError> {
     insert_row(tx, mode, chain, address, index, owner)?;

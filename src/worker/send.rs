@@ -69,8 +69,7 @@ impl CommandJob for SignerJob {
                 service.record_sent_transaction(now, kind, id, &txid).await.map(drop)
             }
             Ok(SignerOutcome::NotSent(reason, retry)) => {
-                let told = (reason.as_str(), retry);
-                service.record_nothing_sent(now, kind, id, told).await.map(drop)
+                service.record_nothing_sent(now, kind, id, &reason, retry).await.map(drop)
             }
             Err(cause) => {
                 log::error!(

@@ -79,7 +79,7 @@ fn add_addresses(context: &Context<'_>, operator: &Member) -> Result<Job, Error>
     let (now, actor) = (context.now, operator.actor());
     Job::write(move |step| {
         let place = |at: usize| format!("addresses[{at}]");
-        let added = import(step.tx, now, &actor, (chain, &addresses, &place))?;
+        let added = import(step.tx, now, &actor, chain, &addresses, place)?;
         Ok(Outcome::resource(added))
     })
 }

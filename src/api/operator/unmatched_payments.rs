@@ -116,7 +116,7 @@ fn resolve(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
     let (id, outcome) = (context.uuid(RESOURCE_NAME)?, body.resolution()?);
     let actor = operator.actor();
     Job::write(move |step| {
-        let resolved = resolve_unmatched_payment(step, &actor, &id, (outcome, &body))?;
+        let resolved = resolve_unmatched_payment(step, &actor, &id, outcome, &body)?;
         Ok(Outcome::resource(resolved))
     })
 }

@@ -71,7 +71,7 @@ impl Service {
             let (cursor, bound) = (chain_cursors::of_chain(tx, chain_step.chain)?, &mut bound);
             match part {
                 BatchStart::Items(item, output) => {
-                    apply_item_batch(step, &chain_step, cursor, (item, output), bound)
+                    apply_item_batch(step, &chain_step, cursor, item, output, bound)
                 }
                 BatchStart::Confirm(after) => match cursor {
                     Some(cursor) => {
@@ -85,24 +85,25 @@ impl Service {
     }
 }
 
-/// Applies a batch of the items of a step, starting at an index. Moves the cursor after the last item.
+/// Applies a batch of the items of a step, starting at an output of an item. Moves the cursor after the last item.
 fn apply_item_batch(
     step: &Step<'_>,
     chain_step: &ChainStep,
     cursor: Option<ChainCursor>,
-    from: (usize, u32),
+    item: usize,
+    output: u32,
     bound: &mut BatchLimit,
 ) -> Result<BatchStart, Error> {
     if !starts_at_cursor(step.tx, chain_step, cursor.as_ref())? {
         return Ok(BatchStart::Done);
     }
     let next = settle_after(step, || {
-        if let ((0, 0), ChainStepOutcome::Forward(_), Some(cursor)) =
-            (from, &chain_step.outcome, &cursor)
+        if let (0, 0, ChainStepOutcome::Forward(_), Some(cursor)) =
+            (item, output, &chain_step.outcome, &cursor)
         {
             unconfirm_blocks_above(step, chain_step.chain, cursor.reached.block.height)?;
         }
-        apply_observation_batch(step, chain_step, from, bound)
+        apply_observation_batch(step, chain_step, item, output, bound)
     })?;
     if let Some((item, output)) = next {
         return Ok(BatchStart::Items(item, output));

@@ -98,13 +98,13 @@ fn assign_to_invoice(
         .ok_or_else(|| Refusal::not_found("invoice"))?;
     let account = invoice.account;
     let quote = quote_unrequested_coin(step, &mut invoice, seen.asset, &seen.address)?;
-    let recorded = record_payment(step, &invoice, &quote, (observed.seq, seen), None)?;
+    let recorded = record_payment(step, &invoice, &quote, observed.seq, seen, None)?;
     let payment = recorded
         .map_err(|_| Refusal::field("invoice", "takes no payment that is worth less than 0.01"))?;
     let owned = if observed.state == PaymentState::Confirmed {
         payments::record_state_change(tx, &payment, PaymentState::Confirmed, now)?;
         let confirmed = PaymentState::Confirmed;
-        let (invoice, payment, _) = book_payment(step, (invoice, payment), confirmed)?;
+        let (invoice, payment, _) = book_payment(step, invoice, payment, confirmed)?;
         (invoice, payment)
     } else {
         (settle_invoice(step, invoice, SettleCause::Other)?, payment)
@@ -132,7 +132,7 @@ fn assign_to_customer(
             format!("cannot receive {}: customers have no address on its chain", seen.asset.id);
         return Err(Refusal::field("customer", problem).into());
     }
-    let deposit = insert_seen_deposit(step, &customer, (observed.seq, seen), None)?;
+    let deposit = insert_seen_deposit(step, &customer, observed.seq, seen, None)?;
     let no_rate = |_| coin_unavailable(format!("{} has no rate", seen.asset.id));
     let deposit = deposit.map_err(no_rate)?;
     let owned = if observed.state == PaymentState::Confirmed {

@@ -26,7 +26,8 @@ use crate::store::{Tx, accounts, deposits, observations};
 pub(in crate::service) fn insert_seen_deposit(
     step: &Step<'_>,
     customer: &Customer,
-    (observation, seen): (i64, &Observation),
+    observation: i64,
+    seen: &Observation,
     replaced: Option<&ObservationOwner>,
 ) -> Result<Result<Deposit, UnmatchedReason>, Error> {
     let Step { service, tx, now } = *step;

@@ -32,7 +32,8 @@ pub(in crate::service) fn record_payment(
     step: &Step<'_>,
     invoice: &Invoice,
     quote: &Quote,
-    (observation, seen): (i64, &Observation),
+    observation: i64,
+    seen: &Observation,
     replaced: Option<&ObservationOwner>,
 ) -> Result<Result<Payment, UnmatchedReason>, Error> {
     let Step { service, tx, now } = *step;
@@ -85,7 +86,8 @@ pub(in crate::service) fn record_payment(
 /// quote.
 pub(in crate::service) fn move_payment_to_earlier_time(
     step: &Step<'_>,
-    (invoice, mut payment): (Invoice, Payment),
+    invoice: Invoice,
+    mut payment: Payment,
     seen_at: Time,
 ) -> Result<ObservationOwner, Error> {
     let Step { tx, .. } = *step;
@@ -114,10 +116,11 @@ pub(in crate::service) fn record_seen_payment(
     step: &Step<'_>,
     invoice: Invoice,
     quote: &Quote,
-    seen: (i64, &Observation),
+    observation: i64,
+    seen: &Observation,
     replaced: Option<&ObservationOwner>,
 ) -> Result<Result<ObservationOwner, UnmatchedReason>, Error> {
-    Ok(match record_payment(step, &invoice, quote, seen, replaced)? {
+    Ok(match record_payment(step, &invoice, quote, observation, seen, replaced)? {
         Err(reason) => Err(reason),
         Ok(payment) => {
             let invoice = settle_invoice(step, invoice, SettleCause::Other)?;
@@ -130,18 +133,20 @@ pub(in crate::service) fn record_seen_payment(
 /// event was recorded.
 pub(in crate::service) fn advance_payment(
     step: &Step<'_>,
-    (invoice, payment): (Invoice, Payment),
+    invoice: Invoice,
+    payment: Payment,
     next: PaymentState,
 ) -> Result<(Invoice, Payment, Option<Json>), Error> {
     let Step { tx, now, .. } = *step;
     payments::update(tx, &payment, next, now)?;
-    book_payment(step, (invoice, payment), next)
+    book_payment(step, invoice, payment, next)
 }
 
 /// Same as [`advance_payment`], for a payment whose new state is already stored.
 pub(in crate::service) fn book_payment(
     step: &Step<'_>,
-    (invoice, mut payment): (Invoice, Payment),
+    invoice: Invoice,
+    mut payment: Payment,
     next: PaymentState,
 ) -> Result<(Invoice, Payment, Option<Json>), Error> {
     let booking = Booking {

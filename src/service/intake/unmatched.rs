@@ -118,7 +118,8 @@ pub fn resolve_unmatched_payment(
     step: &Step<'_>,
     actor: &str,
     id: &str,
-    (outcome, body): (UnmatchedResolution, &ResolveUnmatchedPayment),
+    outcome: UnmatchedResolution,
+    body: &ResolveUnmatchedPayment,
 ) -> Result<Json, Error> {
     let Step { service, tx, now } = *step;
     let gone = || Refusal::not_found("unmatched payment");

@@ -50,7 +50,7 @@ impl Service {
         body: Map<String, Value>,
         client_key: Option<String>,
     ) -> Result<(CreateOutcome, String), Error> {
-        self.create_invoice_as(now, scope, ("createInvoice", None), body, client_key).await
+        self.create_invoice_as(now, scope, "createInvoice", None, body, client_key).await
     }
 
     /// Creates an invoice for a signed-in user, and records the creation in the audit log.
@@ -66,8 +66,8 @@ impl Service {
         body: Map<String, Value>,
         client_key: Option<String>,
     ) -> Result<(CreateOutcome, String), Error> {
-        let by = ("createAccountInvoice", Some(actor));
-        self.create_invoice_as(now, scope, by, body, client_key).await
+        let (route, actor) = ("createAccountInvoice", Some(actor));
+        self.create_invoice_as(now, scope, route, actor, body, client_key).await
     }
 
     /// Creates an invoice. `route` is the operation of the idempotency key, and `actor` the user who creates the
@@ -76,7 +76,8 @@ impl Service {
         self: &Arc<Self>,
         now: Time,
         scope: &Scope,
-        (route, actor): (&'static str, Option<String>),
+        route: &'static str,
+        actor: Option<String>,
         body: Map<String, Value>,
         client_key: Option<String>,
     ) -> Result<(CreateOutcome, String), Error> {
@@ -86,8 +87,9 @@ impl Service {
         let draft = CreateInvoice::read(&body).and_then(|draft| self.check_webhook_url(draft));
         let drawn = match draft {
             Ok(draft) => {
-                let draft = (draft, draft::unknown_field_warnings(&body));
-                self.prepare_invoice(now, self.cached_account(account)?, mode, actor, draft)?
+                let warnings = draft::unknown_field_warnings(&body);
+                let account = self.cached_account(account)?;
+                self.prepare_invoice(now, account, mode, actor, draft, warnings)?
             }
             Err(refusal) => {
                 let check = |db: &Reader<'_>| {
@@ -126,7 +128,8 @@ impl Service {
         account: Arc<Account>,
         mode: Mode,
         actor: Option<String>,
-        (draft, warnings): (CreateInvoice, Vec<String>),
+        draft: CreateInvoice,
+        warnings: Vec<String>,
     ) -> Result<PreparedInvoice, Error> {
         let invoice = match account.check_price(draft.amount) {
             Err(refusal) => Err(refusal),
@@ -190,8 +193,9 @@ fn check_and_create_invoice(
     let again = if account == *drawn.account {
         None
     } else {
-        let draft = (drawn.draft.clone(), drawn.warnings.clone());
-        Some(service.prepare_invoice(now, Arc::new(account), mode, drawn.actor.clone(), draft)?)
+        let (actor, draft) = (drawn.actor.clone(), drawn.draft.clone());
+        let warnings = drawn.warnings.clone();
+        Some(service.prepare_invoice(now, Arc::new(account), mode, actor, draft, warnings)?)
     };
     let drawn = again.as_ref().unwrap_or(drawn);
     let (invoice, object) = match &drawn.invoice {
@@ -246,9 +250,8 @@ fn create_with_coin(
     }
     let seq = invoices::insert(tx, &invoice)?.ok_or_else(invoice_not_written_error)?;
     if let Some((quote, taken)) = &quote {
-        let address = (quote.address.as_str(), *taken);
-        let owner = AddressOwner::Invoice(seq);
-        addresses::insert(tx, invoice.mode, quote.asset.chain, address, owner)?;
+        let (chain, owner) = (quote.asset.chain, AddressOwner::Invoice(seq));
+        addresses::insert(tx, invoice.mode, chain, &quote.address, *taken, owner)?;
         if quotes::insert(tx, seq, quote)? != quote.seq {
             return Err(Error::Failed("a quote got another number".to_owned()));
         }

@@ -29,7 +29,7 @@ pub(super) enum Recipient {
 }
 
 /// `seq` of the account that owns an address, and `seq` of its invoice if the address belongs to one.
-pub(super) type OwnerIds = (Option<i64>, Option<i64>);
+type OwnerIds = (Option<i64>, Option<i64>);
 
 /// Returns `true` if the money comes from an address of this file, or from an address that was declared as the
 /// operator's.

@@ -26,9 +26,7 @@ use crate::service::observations::{change_observation, record_observation};
 use crate::service::sandbox::payments::depth::{remove_payment_from_block, set_confirmations};
 use crate::service::sandbox::target::payment_target;
 use crate::service::{Error, Json, Service, Step};
-use crate::store::{
-    Reader, Tx, deposits, observations, own_transfers, payments, unmatched_payments,
-};
+use crate::store::{Reader, deposits, observations, own_transfers, payments, unmatched_payments};
 use fields::{position_or_index, read_inputs, read_seen_at, txid_or_new};
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value};
@@ -55,40 +53,6 @@ impl Service {
             }
         })
         .await
-    }
-
-    /// Adds an output at its position. Returns `None` if its amount is zero.
-    fn add_output(
-        &self,
-        tx: &Tx<'_>,
-        (now, seen_at): (Time, Time),
-        target: PaymentTarget,
-        (txid, position): (String, u32),
-        (amount, spends): (Units, &[InputSource]),
-    ) -> Result<Option<IntakeOutcome>, Error> {
-        let place = ObservationKey { mode: target.mode, chain: target.asset.chain, txid, position };
-        let known = observations::by_key(tx, &place)?;
-        let amount = match &known {
-            Some(known) if !pays_target(known, &target) => {
-                let problem = "is the position of another output of this transaction";
-                return Err(Refusal::field("position", problem).into());
-            }
-            // An output that already exists keeps its amount.
-            Some(known) => known.seen.amount,
-            None => amount,
-        };
-        let seen = Observation {
-            mode: target.mode,
-            asset: target.asset,
-            txid: place.txid,
-            position,
-            address: target.address,
-            amount,
-            seen_at,
-            block: None,
-            spends: spends.to_vec(),
-        };
-        record_observation(&Step { service: self, tx, now }, &seen, target.picked)
     }
 
     /// Changes the state of a payment on its simulated chain.
@@ -153,12 +117,46 @@ fn add_payment(step: &Step<'_>, fields: Fields<'_>) -> Result<(bool, Json), Erro
         (None, None) => 0,
     };
     let seen_at = read_seen_at(tx, now, &target, fields)?;
-    let place = (txid, position);
-    let outcome = service.add_output(tx, (now, seen_at), target, place, (amount, &[]))?;
+    let outcome = add_output(step, seen_at, target, txid, position, amount, &[])?;
     let nothing = || Refusal::field("amount", "must be more than zero");
     let outcome = outcome.ok_or_else(nothing)?;
     let is_new = outcome.is_new;
     Ok((is_new, service.render_owned_payment(tx, &outcome.into_booked_owner()?)?))
+}
+
+/// Adds an output at its position. Returns `None` if its amount is zero.
+fn add_output(
+    step: &Step<'_>,
+    seen_at: Time,
+    target: PaymentTarget,
+    txid: String,
+    position: u32,
+    amount: Units,
+    spends: &[InputSource],
+) -> Result<Option<IntakeOutcome>, Error> {
+    let place = ObservationKey { mode: target.mode, chain: target.asset.chain, txid, position };
+    let known = observations::by_key(step.tx, &place)?;
+    let amount = match &known {
+        Some(known) if !pays_target(known, &target) => {
+            let problem = "is the position of another output of this transaction";
+            return Err(Refusal::field("position", problem).into());
+        }
+        // An output that already exists keeps its amount.
+        Some(known) => known.seen.amount,
+        None => amount,
+    };
+    let seen = Observation {
+        mode: target.mode,
+        asset: target.asset,
+        txid: place.txid,
+        position,
+        address: target.address,
+        amount,
+        seen_at,
+        block: None,
+        spends: spends.to_vec(),
+    };
+    record_observation(step, &seen, target.picked)
 }
 
 /// Adds several outputs of one transaction to a chain, in their order. As on a real chain, an output of zero is
@@ -213,10 +211,9 @@ fn add_outputs(step: &Step<'_>, fields: Fields<'_>) -> Result<(bool, Json), Erro
                     format!("must be false or left out: {} has no such transactions", first.chain);
                 return Err(Refusal::field("coinbase", problem).into());
             }
-            let place = (txid.clone(), position);
-            of = Some((mode, first, txid));
+            of = Some((mode, first, txid.clone()));
             let seen_at = read_seen_at(tx, now, &target, fields)?;
-            service.add_output(tx, (now, seen_at), target, place, (amount, &spends))
+            add_output(step, seen_at, target, txid, position, amount, &spends)
         };
         if let Some(outcome) = put().map_err(inside)? {
             any_new |= outcome.is_new;

@@ -122,10 +122,11 @@ fn target_at_address(
     let is_told = has_amount && matches!(parsed, Some(Ok(_)));
     let found = address_owner(db, asset.filter(|_| matches!(parsed, Some(Ok(_)))), canonical)?;
     if let Some((mode, owner)) = found {
-        let at = (mode, canonical);
         return match owner {
-            AddressOwner::Invoice(seq) => target_of_invoice(db, seq, at, asset, is_told),
-            AddressOwner::Customer(seq) => target_of_customer(db, seq, at, asset),
+            AddressOwner::Invoice(seq) => {
+                target_of_invoice(db, seq, mode, canonical, asset, is_told)
+            }
+            AddressOwner::Customer(seq) => target_of_customer(db, seq, mode, canonical, asset),
         };
     }
     let (Some(asset), Some(parsed), true) = (asset, parsed, has_amount) else {
@@ -167,7 +168,8 @@ fn address_owner(
 fn target_of_invoice(
     db: &Reader<'_>,
     invoice: i64,
-    (mode, address): (Mode, &str),
+    mode: Mode,
+    address: &str,
     asset: Option<&'static Asset>,
     is_told: bool,
 ) -> Result<PaymentTarget, Error> {
@@ -190,7 +192,8 @@ fn target_of_invoice(
 fn target_of_customer(
     db: &Reader<'_>,
     customer: i64,
-    (mode, address): (Mode, &str),
+    mode: Mode,
+    address: &str,
     asset: Option<&'static Asset>,
 ) -> Result<PaymentTarget, Error> {
     let customer = customers::by_seq(db, customer)?;

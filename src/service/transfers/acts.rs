@@ -27,7 +27,8 @@ pub(in crate::service) fn enter_transaction(
     step: &Step<'_>,
     by: StepActor<'_>,
     of: &Transfer,
-    (txid, from): (&str, TxidSource),
+    txid: &str,
+    from: TxidSource,
 ) -> Result<Transfer, Error> {
     let Step { tx, now, .. } = *step;
     if from == TxidSource::Person {

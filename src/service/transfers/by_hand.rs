@@ -162,7 +162,7 @@ fn attach_entered_transaction(
     }
     let given = given.ok_or_else(missing)?;
     if service.live.has_node(chain) {
-        return enter_transaction(step, by, of, (&given, TxidSource::Person));
+        return enter_transaction(step, by, of, &given, TxidSource::Person);
     }
     if !request.unverified {
         let problem = format!(

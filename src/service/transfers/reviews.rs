@@ -147,15 +147,13 @@ fn book_review_adjustment(
     Ok(ledger::insert_adjustment(tx, of.account, of.mode, &entry, now)?)
 }
 
-/// What is known of a transfer's chain: whether it is real, and whether it has a node.
-pub(in crate::service) type ChainKind = (bool, bool);
-
-/// Returns the state of a transfer for people.
+/// Returns the state of a transfer for people. `is_real` and `has_node` are about the transfer's chain.
 pub(in crate::service) fn transfer_verdict(
     db: &Reader<'_>,
     now: Time,
     of: &Transfer,
-    (is_real, has_node): ChainKind,
+    is_real: bool,
+    has_node: bool,
 ) -> Result<(LoadedDestination, TransferVerdict), Error> {
     let loaded = load_destination_of(db, now, of)?;
     let outcome = loaded.assess();
@@ -191,7 +189,7 @@ pub fn list_transfers_to_review(
     db: &Reader<'_>,
     now: Time,
     mode: Mode,
-    of_chain: impl Fn(Chain) -> ChainKind,
+    of_chain: impl Fn(Chain) -> (bool, bool),
 ) -> Result<Vec<(Transfer, String)>, Error> {
     let mut found = transfers::list_being_sent(db, mode)?;
     for seq in transfer_reviews::transfers_under_review(db, mode)? {
@@ -201,7 +199,8 @@ pub fn list_transfers_to_review(
     }
     let mut to_review = Vec::new();
     for transfer in found {
-        let (_, verdict) = transfer_verdict(db, now, &transfer, of_chain(transfer.asset.chain))?;
+        let (is_real, has_node) = of_chain(transfer.asset.chain);
+        let (_, verdict) = transfer_verdict(db, now, &transfer, is_real, has_node)?;
         if verdict.state == OnChainState::NeedsReview {
             to_review.push((transfer, verdict.problem.unwrap_or_default()));
         }

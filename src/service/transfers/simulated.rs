@@ -47,7 +47,7 @@ pub(super) fn simulate_transaction(
     }
     if !is_sent {
         let txid = simulated_txid(at.asset.chain, &id::new(now).to_string());
-        at = enter_transaction(step, by, &at, (&txid, TxidSource::Signer))?;
+        at = enter_transaction(step, by, &at, &txid, TxidSource::Signer)?;
     }
     let txid = at.txid.clone().unwrap_or_default();
     match case {

@@ -32,8 +32,7 @@ impl Service {
     ) -> Result<TransferOnChain, Error> {
         let (asset, chain) = (of.asset, of.asset.chain);
         let is_real = !self.is_simulated(of.mode);
-        let (loaded, verdict) =
-            transfer_verdict(db, now, of, (is_real, self.live.has_node(chain)))?;
+        let (loaded, verdict) = transfer_verdict(db, now, of, is_real, self.live.has_node(chain))?;
         let (mut confirmations, mut confirmations_needed) = (None, None);
         if is_real
             && of.status.is_open()

@@ -124,7 +124,7 @@ fn signer_response_is_stored_once_and_settles_nothing() {
         let ended = if is_sent {
             block_on(service.record_sent_transaction(NOW, PAYOUT, &id, &solana_txid(1))).unwrap()
         } else {
-            block_on(service.record_nothing_sent(NOW, PAYOUT, &id, ("no funds", false))).unwrap()
+            block_on(service.record_nothing_sent(NOW, PAYOUT, &id, "no funds", false)).unwrap()
         };
         assert_eq!(ended.status, TransferStatus::Processing);
         assert!(shop.event_types(&id, LIVE).is_empty());
@@ -140,7 +140,7 @@ fn signer_response_is_stored_once_and_settles_nothing() {
             "invalid_transition"
         );
         assert_eq!(
-            error_code(block_on(service.record_nothing_sent(NOW, PAYOUT, &id, ("x", true)))),
+            error_code(block_on(service.record_nothing_sent(NOW, PAYOUT, &id, "x", true))),
             "invalid_transition"
         );
         assert!(service.next_transfer_to_send(NOW).unwrap().is_none());
@@ -164,8 +164,7 @@ fn signer_retry_runs_after_ten_minutes() {
     let service = production_service(&shop);
     let id = create_started_payout(&shop, &service);
     let later = |minutes: i64| NOW.plus_ms(minutes * 60_000);
-    let retry =
-        |at| block_on(service.record_nothing_sent(at, PAYOUT, &id, ("fees are high", true)));
+    let retry = |at| block_on(service.record_nothing_sent(at, PAYOUT, &id, "fees are high", true));
     assert_eq!(retry(NOW).unwrap().sending, Some(SendingState::Retry));
     assert_eq!(service.next_signer_retry(NOW).unwrap(), Some(later(10)));
     for minutes in [0, 9] {

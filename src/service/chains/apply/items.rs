@@ -47,19 +47,18 @@ impl BatchLimit {
     }
 }
 
-/// Start of the next batch: index of the item, and the first output of its transaction.
-pub(super) type NextItem = (usize, u32);
-
-/// Applies as many items as the limit allows. Returns the start of the next batch, or `None` after the last item.
+/// Applies as many items as the limit allows, starting with item `first` at `output`. Returns the item and output at
+/// which the next batch starts, or `None` after the last item.
 pub(super) fn apply_observation_batch(
     step: &Step<'_>,
     chain_step: &ChainStep,
-    (first, mut output): NextItem,
+    first: usize,
+    mut output: u32,
     bound: &mut BatchLimit,
-) -> Result<Option<NextItem>, Error> {
+) -> Result<Option<(usize, u32)>, Error> {
     bound.begin_batch();
     for item in first..chain_step.item_count() {
-        let next = apply_step_item(step, chain_step, (item, output), bound)?;
+        let next = apply_step_item(step, chain_step, item, output, bound)?;
         if let Some(output) = next {
             return Ok(Some((item, output)));
         }
@@ -72,7 +71,8 @@ pub(super) fn apply_observation_batch(
 fn apply_step_item(
     step: &Step<'_>,
     chain_step: &ChainStep,
-    (item, output): NextItem,
+    item: usize,
+    output: u32,
     bound: &mut BatchLimit,
 ) -> Result<Option<u32>, Error> {
     let chain = chain_step.chain;
@@ -90,8 +90,8 @@ fn apply_step_item(
         | ChainStepOutcome::HeightFound { .. } => return Ok(None),
     };
     if let Some(txid) = forward.present.get(item) {
-        let back = (txid.as_str(), PaymentState::Dropped, ObservationChange::Seen);
-        let next = change_transaction_outputs(step, chain, back, (output, bound))?;
+        let (state, change) = (PaymentState::Dropped, ObservationChange::Seen);
+        let next = change_transaction_outputs(step, chain, txid, state, change, output, bound)?;
         if next.is_none() {
             observations_on_chain::mark_reappeared(step.tx, chain, txid)?;
         }
@@ -105,8 +105,8 @@ fn apply_step_item(
     let Some(gone) = forward.gone.get(item) else {
         return Ok(None);
     };
-    let gone = (gone.txid.as_str(), PaymentState::Seen, ObservationChange::Dropped);
-    change_transaction_outputs(step, chain, gone, (output, bound))
+    let (state, change) = (PaymentState::Seen, ObservationChange::Dropped);
+    change_transaction_outputs(step, chain, &gone.txid, state, change, output, bound)
 }
 
 /// Applies one observation. Restores a dropped observation first. A new observation may replace another one.
@@ -182,8 +182,11 @@ pub(super) fn restore_dropped_observation(
 fn change_transaction_outputs(
     step: &Step<'_>,
     chain: Chain,
-    (txid, state, change): (&str, PaymentState, ObservationChange<'_>),
-    (from, bound): (u32, &mut BatchLimit),
+    txid: &str,
+    state: PaymentState,
+    change: ObservationChange<'_>,
+    from: u32,
+    bound: &mut BatchLimit,
 ) -> Result<Option<u32>, Error> {
     for place in unmined_observation_keys(step.tx, chain, txid, state)? {
         if place.position < from {

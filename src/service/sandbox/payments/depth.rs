@@ -10,6 +10,7 @@ use crate::domain::observation_owner::{IntakeOutcome, ObservationChange, Observa
 use crate::domain::payment::{PaymentState, simulated_txid};
 use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::sandbox::{OWN, SandboxPaymentSeenView, UNMATCHED};
+use crate::service::confirmations::ConfirmablePayment;
 use crate::service::observations::{change_observation, record_observation};
 use crate::service::settle::{SettleCause, settle_invoice};
 use crate::service::{Error, Json, Service, Step};
@@ -28,7 +29,8 @@ impl Service {
             | ObservationOwner::Unmatched(_)
             | ObservationOwner::Destination(_) => None,
         };
-        self.on_chain_reader().read_state(db, (&observed, payer))
+        let shown = ConfirmablePayment::observed(&observed, payer);
+        self.on_chain_reader().read_state(db, shown)
     }
 
     /// Returns a payment as JSON for the response.

@@ -162,6 +162,6 @@ fn import_pool(service: &Arc<Service>, chain: Chain) {
     let keys = addresses.filter(|address| can_sign(address)).take(POOL_SIZE);
     let keys: Vec<String> = keys.collect();
     write(service, NOW, move |step| {
-        import(step.tx, NOW, "test", (chain, &keys, &|at| at.to_string())).map(drop)
+        import(step.tx, NOW, "test", chain, &keys, |at| at.to_string()).map(drop)
     });
 }

@@ -143,7 +143,7 @@ impl RefundHistory {
         let to = foreign_addresses(self.chain())[self.dice.roll(3)].clone();
         let amount = self.dice.pick(&["6.00", "12.00", "12.00", "30.00"]);
         let (service, merchant) = (&self.shop.service, &self.shop.merchant);
-        let id = request_refund(service, merchant, self.now, (amount, &to));
+        let id = request_refund(service, merchant, self.now, amount, &to);
         let approve = json!({
             "action": "approve", "rate": self.shop.rate, "acceptRate": true, "networkFee": "0", "sentBy": "hand",
         });

@@ -20,7 +20,7 @@ impl RefundHistory {
     pub(super) fn approve_refund(&mut self, to: usize, amount: &str) -> String {
         let to = foreign_addresses(self.chain())[to].clone();
         let (service, merchant) = (&self.shop.service, &self.shop.merchant);
-        let id = request_refund(service, merchant, self.now, (amount, &to));
+        let id = request_refund(service, merchant, self.now, amount, &to);
         let approve = json!({
             "action": "approve", "rate": self.shop.rate, "acceptRate": true, "networkFee": "0", "sentBy": "hand",
         });

@@ -19,8 +19,15 @@ use std::sync::Arc;
 
 /// An output at a destination: transaction and position.
 type OutputId = (String, u32);
-/// Outputs on the chain: address, amount and height of the block.
-type ActiveOutputs = BTreeMap<OutputId, (String, Units, u32)>;
+/// Outputs on the chain.
+type ActiveOutputs = BTreeMap<OutputId, ActiveOutput>;
+
+/// An output in a block of the active chain, at the destination of a refund.
+struct ActiveOutput {
+    to: String,
+    units: Units,
+    height: u32,
+}
 
 /// A refund as the file has it.
 struct BookedRefund {
@@ -149,14 +156,16 @@ impl RefundHistory {
             .filter(|(_, _, to, _, _)| {
                 refunds.iter().any(|refund| refund.transfer.to_address == *to)
             })
-            .map(|(txid, position, to, units, block)| ((txid, position), (to, units, block.height)))
+            .map(|(txid, position, to, units, block)| {
+                ((txid, position), ActiveOutput { to, units, height: block.height })
+            })
             .collect();
         for refund in &refunds {
             let of_refund = |review: &&(i64, String)| review.0 == refund.transfer.seq;
             let has_review = told.reviews.iter().any(|review| of_refund(&review));
             let own =
                 active.iter().filter(|(id, _)| told.shares.get(*id) == Some(&refund.transfer.seq));
-            let got: u128 = own.map(|(_, (_, units, _))| units.0).sum();
+            let got: u128 = own.map(|(_, output)| output.units.0).sum();
             let Some(needed) = refund.needed().filter(|_| !refund.transfer.status.is_open()) else {
                 continue;
             };
@@ -175,8 +184,8 @@ impl RefundHistory {
             }
             assert!(refund.is_out || got == 0, "{at}: it is sent and put back");
         }
-        for (id, (to, units, height)) in &active {
-            self.assert_explained(&told, (&refunds, &active), (id, to, *units, *height));
+        for (id, output) in &active {
+            self.assert_explained(&told, &refunds, &active, id, output);
         }
         counts
     }
@@ -186,10 +195,13 @@ impl RefundHistory {
     fn assert_explained(
         &self,
         told: &Told,
-        (refunds, active): (&[BookedRefund], &ActiveOutputs),
-        (id, to, units, height): (&OutputId, &str, Units, u32),
+        refunds: &[BookedRefund],
+        active: &ActiveOutputs,
+        id: &OutputId,
+        output: &ActiveOutput,
     ) {
-        let here = || refunds.iter().filter(|refund| refund.transfer.to_address == to);
+        let units = output.units.0;
+        let here = || refunds.iter().filter(|refund| refund.transfer.to_address == output.to);
         let asked = |refund: &BookedRefund| {
             let about = (refund.transfer.seq, id.0.clone());
             told.reviews.contains(&about) || told.dismissed.contains(&about)
@@ -202,23 +214,23 @@ impl RefundHistory {
             // A payment that is final ends the watch of its destination for the refund.
             let paid =
                 active.iter().filter(|(id, _)| told.shares.get(*id) == Some(&refund.transfer.seq));
-            let paid_at = paid.map(|(_, (_, _, height))| *height).max();
+            let paid_at = paid.map(|(_, paying)| paying.height).max();
             let is_watched = !refund.is_settled_by_chain()
-                || paid_at.is_none_or(|paid_at| height <= paid_at + self.final_depth());
+                || paid_at.is_none_or(|paid_at| output.height <= paid_at + self.final_depth());
             let is_after = refund
                 .transfer
                 .sending_progress
                 .approved_height
-                .is_some_and(|approved| height > approved)
+                .is_some_and(|approved| output.height > approved)
                 && is_watched;
-            let is_exact = refund.needed() == Some(units.0) && is_after;
+            let is_exact = refund.needed() == Some(units) && is_after;
             let seed = self.seed;
-            let is_enough = refund.needed().is_some_and(|needed| units.0 >= needed);
+            let is_enough = refund.needed().is_some_and(|needed| units >= needed);
             let is_payment = is_exact || is_entered && is_enough;
             assert!(
                 !is_payment,
                 "seed {seed}: {id:?} pays {} to refund {} and nobody was asked",
-                units.0, refund.transfer.seq
+                units, refund.transfer.seq
             );
         }
     }

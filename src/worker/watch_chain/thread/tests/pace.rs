@@ -197,7 +197,7 @@ fn chain_of_a_processing_refund_is_polled_at_once() {
     let confirmed = confirmed.as_object().unwrap().clone();
     block_on(service.change_payment_state(NOW, seen["id"].as_str().unwrap(), confirmed)).unwrap();
     let to = "ltc1qw508d6qejxtdg4y5r3zarvary0c5xw7kgmn4n9";
-    let id = request_refund(service, &merchant, NOW, ("5.00", to));
+    let id = request_refund(service, &merchant, NOW, "5.00", to);
     for (action, is_woken) in [("approve", false), ("process", true)] {
         let waker = scene.chain_wakers.for_chain(scene.chain());
         waker.take_expected_payment_signal();
