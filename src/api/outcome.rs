@@ -1,7 +1,8 @@
 //! Outcomes of operations, and the work that remains after their functions have returned.
 
+use crate::service::idempotency::{CreateOutcome, CreateResponse};
 use crate::service::page::Page;
-use crate::service::{Error, Json, Service, Step, idempotency};
+use crate::service::{Error, Json, Service, Step};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use std::pin::Pin;
@@ -94,12 +95,12 @@ impl Outcome {
 
     /// Returns the outcome of a creation with an Idempotency-Key. The success is `Created` for the first request and
     /// `Ok` for a repeated request.
-    pub fn from_create((outcome, text): (idempotency::CreateOutcome, String)) -> Outcome {
-        let success = match outcome {
-            idempotency::CreateOutcome::Created => Success::Created,
-            idempotency::CreateOutcome::Existing => Success::Ok,
+    pub fn from_create(response: CreateResponse) -> Outcome {
+        let success = match response.outcome {
+            CreateOutcome::Created => Success::Created,
+            CreateOutcome::Existing => Success::Ok,
         };
-        Outcome { success, body: OutcomeBody::Stored(text) }
+        Outcome { success, body: OutcomeBody::Stored(response.body) }
     }
 
     /// Returns an outcome with the view of a created resource.

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a correction has a reason, and its author is in the audit log.
 
-use super::idempotency::{CreateOutcome, IdempotencySlot, run_once};
+use super::idempotency::{CreateResponse, IdempotencySlot, run_once};
 use super::{Error, Scope, Service, Step, audit_log};
 use crate::domain::ledger::adjustment::CreateAdjustment;
 use crate::domain::ledger::{LedgerEntry, LedgerKind, RefType};
@@ -26,7 +26,7 @@ impl Service {
         actor: &str,
         body: Map<String, Value>,
         client_key: Option<String>,
-    ) -> Result<(CreateOutcome, String), Error> {
+    ) -> Result<CreateResponse, Error> {
         let (scope, actor) = (*scope, actor.to_owned());
         let slot = client_key.map(|client_key| IdempotencySlot {
             account: scope.account(),
@@ -42,7 +42,7 @@ impl Service {
         self.write(now, move |step| {
             run_once(step, slot.as_ref(), &body, || {
                 let answer = book_adjustment(step, &scope, &actor, entry?)?;
-                Ok((CreateOutcome::Created, answer))
+                Ok(CreateResponse::created(answer))
             })
         })
         .await

@@ -81,7 +81,7 @@ mod tests {
             let body = json!({ "amount": "20.00", "currency": "EUR" });
             let body: Map<String, Value> = body.as_object().unwrap().clone();
             let made = block_on(service.create_invoice(NOW, &caller, body, None));
-            let made: Value = serde_json::from_str(&made.unwrap().1).unwrap();
+            let made: Value = serde_json::from_str(&made.unwrap().body).unwrap();
             let id = made.get("id").and_then(Value::as_str).unwrap();
             let pick =
                 |asset: &str| block_on(service.select_coin(NOW, &caller, id, asset.to_owned()));

@@ -13,6 +13,26 @@ use serde_json::{Map, Value};
 /// Maximum length of an Idempotency-Key, in characters.
 pub const KEY_CHARS_MAX: usize = 200;
 
+/// Response to a request that creates an object, new or repeated.
+pub struct CreateResponse {
+    /// Whether the request created the object.
+    pub outcome: CreateOutcome,
+    /// JSON of the object.
+    pub body: String,
+}
+
+impl CreateResponse {
+    /// Returns the response for an object that the request created.
+    pub fn created(body: String) -> CreateResponse {
+        CreateResponse { outcome: CreateOutcome::Created, body }
+    }
+
+    /// Returns the response for an object that existed already.
+    pub fn existing(body: String) -> CreateResponse {
+        CreateResponse { outcome: CreateOutcome::Existing, body }
+    }
+}
+
 /// Runs `work`, unless a response is already stored under this key. Without a key, always runs `work`.
 ///
 /// # Errors
@@ -22,17 +42,17 @@ pub fn run_once(
     step: &Step<'_>,
     slot: Option<&IdempotencySlot>,
     body: &Map<String, Value>,
-    work: impl FnOnce() -> Result<(CreateOutcome, String), Error>,
-) -> Result<(CreateOutcome, String), Error> {
+    work: impl FnOnce() -> Result<CreateResponse, Error>,
+) -> Result<CreateResponse, Error> {
     let Step { tx, now, .. } = *step;
     let Some(slot) = slot else { return work() };
     if let Some(kept) = stored_response(tx, now, Some(slot), body)? {
         return Ok(kept);
     }
-    let (outcome, answer) = work()?;
+    let CreateResponse { outcome, body: answer } = work()?;
     let kept = StoredResponse { request: serde_json::to_string(body)?, outcome, answer };
     put(tx, slot, &kept, now)?;
-    Ok((kept.outcome, kept.answer))
+    Ok(CreateResponse { outcome, body: kept.answer })
 }
 
 /// Returns the response that is stored under this key.
@@ -45,14 +65,14 @@ fn stored_response(
     now: Time,
     slot: Option<&IdempotencySlot>,
     body: &Map<String, Value>,
-) -> Result<Option<(CreateOutcome, String)>, Error> {
+) -> Result<Option<CreateResponse>, Error> {
     let kept = slot.map(|slot| get(db, slot, now.plus_ms(-DAY_MS)));
     let Some(kept) = kept.transpose()?.flatten() else {
         return Ok(None);
     };
     let before: Map<String, Value> = serde_json::from_str(&kept.request)?;
     match first_different_field(&before, body) {
-        None => Ok(Some((kept.outcome, kept.answer))),
+        None => Ok(Some(CreateResponse { outcome: kept.outcome, body: kept.answer })),
         Some(field) => Err(conflict_refusal(field).into()),
     }
 }
@@ -71,7 +91,7 @@ impl Service {
         slot: Option<&IdempotencySlot>,
         body: &Map<String, Value>,
         check: impl FnOnce(&Reader<'_>) -> Result<(), Error>,
-    ) -> Result<Option<(CreateOutcome, String)>, Error> {
+    ) -> Result<Option<CreateResponse>, Error> {
         self.read_snapshot(|db| {
             let kept = stored_response(db, now, slot, body)?;
             if kept.is_none() {

@@ -11,7 +11,7 @@ pub mod listing;
 pub(in crate::service) use create::{check_may_create, new_invoice};
 
 use super::cache::Generation;
-use super::idempotency::{CreateOutcome, IdempotencySlot, run_once};
+use super::idempotency::{CreateResponse, IdempotencySlot, run_once};
 use super::lookups::owned_invoice;
 use super::settle::{SettleCause, invoice_status_time, settle_invoice};
 use super::{Error, Json, Scope, Service, Step, audit_log, page};
@@ -157,7 +157,7 @@ impl Service {
         actor: String,
         id: String,
         client_key: Option<String>,
-    ) -> Result<(CreateOutcome, String), Error> {
+    ) -> Result<CreateResponse, Error> {
         let scope = *scope;
         let slot = client_key.map(|client_key| IdempotencySlot {
             account: scope.account(),
@@ -169,7 +169,7 @@ impl Service {
         self.write(now, move |step| {
             run_once(step, slot.as_ref(), &request, || {
                 let cancelled = cancel_owned_invoice(step, &scope, &actor, &id)?;
-                Ok((CreateOutcome::Existing, cancelled.get().to_owned()))
+                Ok(CreateResponse::existing(cancelled.get().to_owned()))
             })
         })
         .await

@@ -3,7 +3,7 @@
 //! Invariant: the checks run in the documented order. An account has at most one open payout. The schema also
 //! enforces this limit.
 
-use super::idempotency::{CreateOutcome, IdempotencySlot, run_once};
+use super::idempotency::{CreateResponse, IdempotencySlot, run_once};
 use super::transfers::request_transfer;
 use super::{Error, Scope, Service, Step};
 use crate::domain::account::Account;
@@ -43,7 +43,7 @@ impl Service {
         requester: Requester<'_>,
         body: Map<String, Value>,
         client_key: Option<String>,
-    ) -> Result<(CreateOutcome, String), Error> {
+    ) -> Result<CreateResponse, Error> {
         let (account, mode) = (scope.account(), scope.mode());
         // These route names come from the first file format. A retry must find its stored response, so the names
         // stay.
@@ -70,7 +70,7 @@ impl Service {
                 } else {
                     render::transfer(&payout)?
                 };
-                Ok((CreateOutcome::Created, json.get().to_owned()))
+                Ok(CreateResponse::created(json.get().to_owned()))
             })
         })
         .await

@@ -3,7 +3,7 @@
 //! Invariant: when a refund is requested, the refunds of its invoice do not exceed the confirmed amount. Failed,
 //! rejected and cancelled refunds do not count.
 
-use super::idempotency::{CreateOutcome, IdempotencySlot, run_once};
+use super::idempotency::{CreateResponse, IdempotencySlot, run_once};
 use super::lookups::{find_invoice, owned_invoice};
 use super::transfers::request_transfer;
 use super::{Error, Scope, Service, Step};
@@ -44,7 +44,7 @@ impl Service {
         person: &str,
         body: Map<String, Value>,
         client_key: Option<String>,
-    ) -> Result<(CreateOutcome, String), Error> {
+    ) -> Result<CreateResponse, Error> {
         let slot = client_key.map(|client_key| IdempotencySlot {
             account: scope.account(),
             mode: scope.mode(),
@@ -71,7 +71,7 @@ impl Service {
                 let refund = service.prepare_refund(tx, now, &invoice, fields, None)?;
                 let refund = request_transfer(step, &actor, refund)?;
                 let json = service.render_for_operator(tx, now, &refund)?;
-                Ok((CreateOutcome::Created, json.get().to_owned()))
+                Ok(CreateResponse::created(json.get().to_owned()))
             })
         })
         .await
@@ -87,7 +87,7 @@ impl Service {
         now: Time,
         body: Map<String, Value>,
         client_key: Option<String>,
-    ) -> Result<(CreateOutcome, String), Error> {
+    ) -> Result<CreateResponse, Error> {
         self.write(now, move |step| {
             let Step { service, tx, .. } = *step;
             let fields = Fields::new(&body);
@@ -104,7 +104,7 @@ impl Service {
                     service.prepare_refund(tx, now, &invoice, fields, Some(SANDBOX_LABEL))?;
                 let refund = request_transfer(step, "sandbox", refund)?;
                 let json = render::transfer(&refund)?;
-                Ok((CreateOutcome::Created, json.get().to_owned()))
+                Ok(CreateResponse::created(json.get().to_owned()))
             })
         })
         .await

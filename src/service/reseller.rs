@@ -5,7 +5,7 @@
 //! Invariant: a reseller accesses only the servers of the token's account.
 
 use super::callers::unauthorized;
-use super::idempotency::{CreateOutcome, IdempotencySlot, run_once};
+use super::idempotency::{CreateResponse, IdempotencySlot, run_once};
 use super::{Error, Json, Scope, Service, Step};
 use crate::domain::account::{Account, AccountStatus};
 use crate::domain::asset::Mode;
@@ -82,8 +82,8 @@ impl Service {
             ServerOrder::parse(&body, limits)?;
             Ok(())
         };
-        if let Some((_, answer)) = self.check_before_write(now, slot.as_ref(), &body, check)? {
-            return Ok(answer);
+        if let Some(kept) = self.check_before_write(now, slot.as_ref(), &body, check)? {
+            return Ok(kept.body);
         }
         self.write(now, move |step| {
             let Step { service, tx, .. } = *step;
@@ -93,9 +93,9 @@ impl Service {
                 check_server_quota(tx, account, quota)?;
                 let server = OrderedServer::new(id::new(now).to_string(), account, order, now);
                 servers::insert(tx, &server)?;
-                Ok((CreateOutcome::Created, render(&server)?.get().to_owned()))
+                Ok(CreateResponse::created(render(&server)?.get().to_owned()))
             };
-            run_once(step, slot.as_ref(), &body, order).map(|(_, answer)| answer)
+            run_once(step, slot.as_ref(), &body, order).map(|made| made.body)
         })
         .await
     }

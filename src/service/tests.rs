@@ -209,7 +209,7 @@ fn create_live_invoice_at(service: &Arc<Service>, caller: &Caller, now: Time) ->
     let body = json!({ "amount": "60.00", "currency": "EUR" });
     let body = body.as_object().unwrap().clone();
     let made = block_on(service.create_invoice(now, caller, body, None));
-    let made: Value = serde_json::from_str(&made.unwrap().1).unwrap();
+    let made: Value = serde_json::from_str(&made.unwrap().body).unwrap();
     made.get("id").and_then(Value::as_str).unwrap().to_owned()
 }
 
@@ -257,7 +257,7 @@ pub(crate) fn request_refund(
     let body = json!({ "invoice": invoice, "amount": amount, "toAddress": to });
     let body = body.as_object().unwrap().clone();
     let made = block_on(service.create_refund(now, caller, "o@sandbox.test", body, None));
-    let made: Value = serde_json::from_str(&made.unwrap().1).unwrap();
+    let made: Value = serde_json::from_str(&made.unwrap().body).unwrap();
     made.get("id").and_then(Value::as_str).unwrap().to_owned()
 }
 

@@ -56,7 +56,7 @@ impl TestShop {
         let body = json!({ "amount": price, "currency": currency, "asset": "LTC" });
         let body = body.as_object().unwrap().clone();
         let made = block_on(service.create_invoice(NOW, &caller, body, None)).unwrap();
-        let made: Value = serde_json::from_str(&made.1).unwrap();
+        let made: Value = serde_json::from_str(&made.body).unwrap();
         let id = made.get("id").and_then(Value::as_str).unwrap().to_owned();
         write(service, NOW, move |step| Ok(invoices::by_id(step.tx, &id)?.unwrap()))
     }

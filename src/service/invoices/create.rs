@@ -14,7 +14,7 @@ use crate::domain::status::InvoiceStatus;
 use crate::domain::time::{SECOND_MS, Time};
 use crate::domain::timeline::InvoiceChange;
 use crate::domain::{id, render};
-use crate::service::idempotency::{CreateOutcome, IdempotencySlot, run_once};
+use crate::service::idempotency::{CreateResponse, IdempotencySlot, run_once};
 use crate::service::quotes::first_quote_of_new_invoice;
 use crate::service::settle::{compute_invoice, record_invoice_event};
 use crate::service::{Error, Json, Scope, Service, Step, audit_log};
@@ -49,7 +49,7 @@ impl Service {
         scope: &Scope,
         body: Map<String, Value>,
         client_key: Option<String>,
-    ) -> Result<(CreateOutcome, String), Error> {
+    ) -> Result<CreateResponse, Error> {
         self.create_invoice_as(now, scope, "createInvoice", None, body, client_key).await
     }
 
@@ -65,7 +65,7 @@ impl Service {
         actor: String,
         body: Map<String, Value>,
         client_key: Option<String>,
-    ) -> Result<(CreateOutcome, String), Error> {
+    ) -> Result<CreateResponse, Error> {
         let (route, actor) = ("createAccountInvoice", Some(actor));
         self.create_invoice_as(now, scope, route, actor, body, client_key).await
     }
@@ -80,7 +80,7 @@ impl Service {
         actor: Option<String>,
         body: Map<String, Value>,
         client_key: Option<String>,
-    ) -> Result<(CreateOutcome, String), Error> {
+    ) -> Result<CreateResponse, Error> {
         let (account, mode) = (scope.account(), scope.mode());
         let slot =
             client_key.map(|client_key| IdempotencySlot { account, mode, route, client_key });
@@ -165,7 +165,7 @@ impl Service {
         tx: &Tx<'_>,
         mode: Mode,
         drawn: &PreparedInvoice,
-    ) -> Result<Option<(CreateOutcome, String)>, Error> {
+    ) -> Result<Option<CreateResponse>, Error> {
         let Some(order_id) = &drawn.draft.order_id else {
             return Ok(None);
         };
@@ -175,7 +175,7 @@ impl Service {
         let mut warnings = drawn.warnings.clone();
         warnings.extend(difference_warnings(&drawn.draft, &existing));
         let json = render::invoice(&existing, &self.links, &warnings)?;
-        Ok(Some((CreateOutcome::Existing, Box::<str>::from(json).into_string())))
+        Ok(Some(CreateResponse::existing(Box::<str>::from(json).into_string())))
     }
 }
 
@@ -185,7 +185,7 @@ fn check_and_create_invoice(
     account: i64,
     mode: Mode,
     drawn: &PreparedInvoice,
-) -> Result<(CreateOutcome, String), Error> {
+) -> Result<CreateResponse, Error> {
     let Step { service, tx, now } = *step;
     let account = accounts::by_seq(tx, account)?;
     check_may_create(tx, &account, mode)?;
@@ -217,7 +217,7 @@ fn check_and_create_invoice(
     let mut warnings = drawn.warnings.clone();
     warnings.extend(service.offer_warning(tx, invoice.mode, now, invoice.currency)?);
     let answer = service.render_with_warnings(invoice, object, &warnings)?;
-    Ok((CreateOutcome::Created, answer))
+    Ok(CreateResponse::created(answer))
 }
 
 /// Creates an invoice and selects its coin. If the coin is unavailable, no coin is selected and the response has
@@ -227,7 +227,7 @@ fn create_with_coin(
     drawn: &PreparedInvoice,
     invoice: &Invoice,
     asset: &str,
-) -> Result<(CreateOutcome, String), Error> {
+) -> Result<CreateResponse, Error> {
     let Step { service, tx, now } = *step;
     // The orderId is checked before an address is claimed.
     if let Some(made) = service.response_for_existing_order_id(tx, invoice.mode, drawn)? {
@@ -262,7 +262,7 @@ fn create_with_coin(
     let object = render::invoice(&invoice, &service.links, &[])?;
     record_creation(step, drawn, &invoice, &object)?;
     let answer = service.render_with_warnings(&invoice, &object, &warnings)?;
-    Ok((CreateOutcome::Created, answer))
+    Ok(CreateResponse::created(answer))
 }
 
 /// Records the event of a new invoice. An invoice that a user creates by hand is also recorded in the audit log.

@@ -42,9 +42,8 @@ fn next_expiry_is_the_earliest_of_all_open_invoices() {
         let scope = if number % 7 == 0 { &test } else { &caller };
         let ttl = (number * 37 % 23 + 1) * 60;
         let body = json!({ "amount": "200.00", "currency": "EUR", "ttlSeconds": ttl });
-        let (_, made) =
-            block_on(service.create_invoice(NOW, scope, to_object(&body), None)).unwrap();
-        let made: Value = serde_json::from_str(&made).unwrap();
+        let made = block_on(service.create_invoice(NOW, scope, to_object(&body), None)).unwrap();
+        let made: Value = serde_json::from_str(&made.body).unwrap();
         let id = made.get("id").and_then(Value::as_str).unwrap();
         for coin in coins.split_whitespace() {
             block_on(service.select_coin(NOW, scope, id, coin.to_owned())).unwrap();

@@ -41,7 +41,7 @@ fn create_invoice(service: &Arc<Service>, now: Time) -> String {
     let body = json!({ "amount": "20.00", "currency": "EUR", "asset": "LTC", "customerEmail": "ada@example.com" });
     let body = body.as_object().unwrap().clone();
     let made = block_on(service.create_invoice(now, &caller, body, None)).unwrap();
-    let made: Value = serde_json::from_str(&made.1).unwrap();
+    let made: Value = serde_json::from_str(&made.body).unwrap();
     made.get("id").and_then(Value::as_str).unwrap().to_owned()
 }
 

@@ -308,7 +308,7 @@ fn production_approval_requires_rate_and_fee() {
         block_on(service.create_refund(NOW, scope.as_ref().unwrap(), "o@sandbox.test", body, None))
     };
     let test = refund("tltc1qe4q6d68k24snn697tukzvqh0s50n4jrs5pv5pl");
-    assert_eq!(error_code(test.map(|(_, json)| json)), "invalid_request");
+    assert_eq!(error_code(test.map(|made| made.body)), "invalid_request");
     assert!(refund("LVg2kJoFNg45Nbpy53h7Fe1wKyeXVRhMH9").is_ok());
 }
 
