@@ -66,28 +66,32 @@ impl Measured {
     }
 }
 
-/// All results, by operation and connections, one per round.
+/// An operation, and the number of connections that request it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Load(pub Subject, pub usize);
+
+/// All results by load, one per round.
 #[derive(Default)]
 pub struct Book {
-    cells: BTreeMap<(Subject, usize), Vec<Measured>>,
+    cells: BTreeMap<Load, Vec<Measured>>,
 }
 
 impl Book {
     /// Adds the results of a round.
     pub fn enter(&mut self, subject: Subject, connections: usize, measured: Measured) {
-        let cell = self.cells.entry((subject, connections)).or_default();
+        let cell = self.cells.entry(Load(subject, connections)).or_default();
         cell.push(measured);
     }
 
     /// Returns all results.
     pub fn cells(&self) -> impl Iterator<Item = (Subject, usize, &[Measured])> {
         let cells = self.cells.iter();
-        cells.map(|((subject, connections), cell)| (*subject, *connections, cell.as_slice()))
+        cells.map(|(Load(subject, connections), cell)| (*subject, *connections, cell.as_slice()))
     }
 
     /// Returns the ratio of two rates for each round.
-    pub fn ratio(&self, one: (Subject, usize), other: (Subject, usize)) -> Option<Range> {
-        let rates = |key| self.cells.get(&key).into_iter().flatten();
+    pub fn ratio(&self, one: Load, other: Load) -> Option<Range> {
+        let rates = |load| self.cells.get(&load).into_iter().flatten();
         let pairs = rates(one).zip(rates(other));
         Range::of(pairs.map(|(one, other)| one.per_second / other.per_second))
     }

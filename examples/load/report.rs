@@ -1,6 +1,6 @@
 //! The result as a table and as JSON.
 
-use crate::book::{Book, Measured, Range, Subject};
+use crate::book::{Book, Load, Measured, Range, Subject};
 use crate::growth::Growth;
 use crate::machine::load_average;
 use crate::pages::Pages;
@@ -58,26 +58,26 @@ impl Report {
     /// Returns all targets with their results.
     fn targets(&self) -> Vec<Target> {
         let ratio = |one, other| self.book.ratio(one, other).unwrap_or(single(f64::NAN));
-        let bare = (Subject::BareHyper, 64);
+        let bare = Load(Subject::BareHyper, 64);
         let starts = &self.starts;
         let mut targets = self.write_targets();
         targets.extend([
             Target::at_least(
                 "get of 20 000 in turn / bare and a read, 64",
                 "≥ 0.60",
-                ratio((Subject::GetSpread, 64), (Subject::RawGet, 64)),
+                ratio(Load(Subject::GetSpread, 64), Load(Subject::RawGet, 64)),
                 0.60,
             ),
             Target::at_least(
                 "get of the same, kept / bare hyper, 64",
                 "≥ 0.80",
-                ratio((Subject::GetHot, 64), bare),
+                ratio(Load(Subject::GetHot, 64), bare),
                 0.80,
             ),
             Target::at_least(
                 "list of 25 / bare and a read of 25, 64",
                 "≥ 0.60",
-                ratio((Subject::List, 64), (Subject::RawList, 64)),
+                ratio(Load(Subject::List, 64), Load(Subject::RawList, 64)),
                 0.60,
             ),
             Target::at_most(
@@ -127,31 +127,31 @@ impl Report {
             Target::at_least(
                 "create / raw grouped, 256 connections",
                 "≥ 0.55",
-                ratio((Subject::Create, 256), (Subject::RawGrouped, 0)),
+                ratio(Load(Subject::Create, 256), Load(Subject::RawGrouped, 0)),
                 0.55,
             ),
             Target::at_least(
                 "create with its coin picked / create, 64",
                 "≥ 0.70",
-                ratio((Subject::CreatePicked, 64), (Subject::Create, 64)),
+                ratio(Load(Subject::CreatePicked, 64), Load(Subject::Create, 64)),
                 0.70,
             ),
             Target::at_least(
                 "simulate / create, 64 connections",
                 "≥ 0.35",
-                ratio((Subject::Simulate, 64), (Subject::Create, 64)),
+                ratio(Load(Subject::Simulate, 64), Load(Subject::Create, 64)),
                 0.35,
             ),
             Target::at_least(
                 "webhook, made and sent / create, 256",
                 "≥ 0.50",
-                ratio((Subject::Webhook, 256), (Subject::Create, 256)),
+                ratio(Load(Subject::Webhook, 256), Load(Subject::Create, 256)),
                 0.50,
             ),
             Target::at_least(
                 "create / naive create, 256 connections",
                 "≥ 5",
-                ratio((Subject::Create, 256), (Subject::Naive, 256)),
+                ratio(Load(Subject::Create, 256), Load(Subject::Naive, 256)),
                 5.0,
             ),
         ]
@@ -160,13 +160,13 @@ impl Report {
     /// Returns the reported ratios, by connections.
     fn ratios(&self) -> Vec<(String, Range)> {
         let mut found = Vec::new();
-        let mut add = |one: (Subject, usize), other: (Subject, usize)| {
+        let mut add = |one: Load, other: Load| {
             let name = format!("{} / {}, {}", one.0.name(), other.0.name(), one.1);
             found.extend(self.book.ratio(one, other).map(|range| (name, range)));
         };
         for connections in CONNECTIONS {
-            let at = |subject| (subject, connections);
-            add(at(Subject::Create), (Subject::RawGrouped, 0));
+            let at = |subject| Load(subject, connections);
+            add(at(Subject::Create), Load(Subject::RawGrouped, 0));
             add(at(Subject::Create), at(Subject::Naive));
             for read in [Subject::GetHot, Subject::GetSpread, Subject::List] {
                 add(at(read), at(Subject::BareHyper));

@@ -34,7 +34,7 @@ pub(super) fn by_name(place: &Place) -> Result<(), Failure> {
     let server = serve(place, &[("litecoin", node.url())], &settings)?;
     until(&server, "coffer_chain_keeps_up{chain=\"litecoin\"} 1")?;
     until_on_offer(&server, &live, "LTC")?;
-    hand_out(&server, &live, (BY_NAME, "LTC"))?;
+    hand_out(&server, &live, BY_NAME, "LTC")?;
     let (begun, cpu) = (Instant::now(), server.cpu()?);
     while node.asked().subscriptions < BY_NAME as u64 {
         std::thread::sleep(Duration::from_millis(2));
@@ -76,7 +76,7 @@ pub(super) fn by_pool(place: &Place) -> Result<(), Failure> {
     until(&server, "coffer_chain_keeps_up{chain=\"solana\"} 1")?;
     for live in &keys {
         until_on_offer(&server, live, "SOL")?;
-        hand_out(&server, live, (OF_ONE_ACCOUNT, "SOL"))?;
+        hand_out(&server, live, OF_ONE_ACCOUNT, "SOL")?;
     }
     // The first poll of an address also requests its history.
     let until_polls = |more: u64| {
@@ -102,7 +102,7 @@ pub(super) fn by_pool(place: &Place) -> Result<(), Failure> {
 }
 
 /// Creates this many live invoices in a coin.
-fn hand_out(server: &Server, live: &str, (count, asset): (usize, &str)) -> Result<(), Failure> {
+fn hand_out(server: &Server, live: &str, count: usize, asset: &str) -> Result<(), Failure> {
     for number in 0..count {
         let request = wire::request_as(live, "POST", "/v1/invoices", &order(number, asset));
         let made = String::from_utf8(wire::ask(server.address, &request)?)?;
