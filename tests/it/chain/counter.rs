@@ -59,7 +59,7 @@ impl<'a> UtxoShop<'a> {
     #[track_caller]
     pub fn open(node: &'a Regtest, coin: &'static str, script: &'static str) -> UtxoShop<'a> {
         let payer = Payer::with_coins(node, COINS);
-        UtxoShop::open_with_url(payer, node, (&node.url(), 900), (coin, script))
+        UtxoShop::open_with_url(payer, node, &node.url(), 900, coin, script)
     }
 
     /// Opens a shop that reads the node at this URL. The server detects payments up to `ahead` indexes above the next
@@ -68,8 +68,10 @@ impl<'a> UtxoShop<'a> {
     pub fn open_with_url(
         payer: Payer<'a>,
         node: &'a Regtest,
-        (url, ahead): (&str, u32),
-        (coin, script): (&'static str, &'static str),
+        url: &str,
+        ahead: u32,
+        coin: &'static str,
+        script: &'static str,
     ) -> UtxoShop<'a> {
         let till = TestnetShop::new(&["--node", &format!("{}={url}", node.chain)]);
         let customers = "update accounts set customers_enabled = 1";

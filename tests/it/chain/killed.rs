@@ -203,7 +203,7 @@ impl RandomPayer for AnvilPayer {
     }
 
     fn received_by(&self, to: &BTreeSet<String>) -> ReceivedAmounts {
-        let came = self.node.received_amounts(to, (self.coin, (self.asset, &self.token)));
+        let came = self.node.received_amounts(to, self.coin, self.asset, &self.token);
         // The received amounts must add up to the balances that the node reports.
         let sums = (sum_of_asset(&came, "ETH"), sum_of_asset(&came, self.asset));
         assert_eq!(self.node.balance_sums(to, &self.token), sums);
@@ -327,7 +327,7 @@ fn kill_server_on_evm_chain(id: u64, chain: &str, asset: &'static str, coin: &'s
     let token = node.deploy_token();
     // The token contract is now in a block that is too deep for later reorgs.
     node.mine(5);
-    let till = TestnetShop::with_account_chain(chain, &node.url, (asset, &token));
+    let till = TestnetShop::with_account_chain(chain, &node.url, asset, &token);
     let assets = [asset, asset, coin];
     let assets = if coin.is_empty() { &assets[..1] } else { &assets };
     let mut payer = AnvilPayer { node, token, asset, coin };

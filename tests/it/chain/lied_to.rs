@@ -101,7 +101,7 @@ impl LyingNodePayer for EvmPayer {
 
     fn confirmed_payments(&self) -> ReceivedAmounts {
         let ours = self.to.iter().cloned().collect();
-        self.node.received_amounts(&ours, ("ETH", ("USDC-ERC20", &self.token)))
+        self.node.received_amounts(&ours, "ETH", "USDC-ERC20", &self.token)
     }
 
     fn blocks_until_final(&self) -> u32 {
@@ -176,7 +176,8 @@ fn doctor_output(till: &TestnetShop) -> String {
 #[expect(clippy::print_stderr, reason = "prints the memory of the server")]
 fn run_lie_cases(
     till: &TestnetShop,
-    (liar, chain): (&RpcProxy, &str),
+    liar: &RpcProxy,
+    chain: &str,
     cases: Vec<LieCase>,
     payer: &impl LyingNodePayer,
 ) {
@@ -254,7 +255,7 @@ fn run_utxo_lie_cases(
     node.mine(5);
     let to = node.to_litecoin_address(chain, &first_deposit_address(&till, chain, asset));
     let cases = lies::utxo_lie_cases(&before, &node.script_of_address(&to), chain == "litecoin");
-    run_lie_cases(&till, (&liar, chain), cases, &UtxoPayer { node, asset, to });
+    run_lie_cases(&till, &liar, chain, cases, &UtxoPayer { node, asset, to });
 }
 
 #[test]
@@ -274,13 +275,13 @@ fn false_responses_of_an_ethereum_node_are_not_booked() {
     };
     let token = node.deploy_token();
     let liar = RpcProxy::start(&node.url);
-    let till = TestnetShop::with_account_chain("ethereum", &liar.url(), ("USDC-ERC20", &token));
+    let till = TestnetShop::with_account_chain("ethereum", &liar.url(), "USDC-ERC20", &token);
     let before = node.call_rpc("eth_getBlockByNumber", json!(["latest", true]));
     node.mine(5);
     let to = ["USDC-ERC20", "ETH"].map(|asset| first_deposit_address(&till, "ethereum", asset));
     let cases = lies::evm_lie_cases(&before, &token, &to[0]);
     let payer = EvmPayer { node, token, to };
-    run_lie_cases(&till, (&liar, "ethereum"), cases, &payer);
+    run_lie_cases(&till, &liar, "ethereum", cases, &payer);
 }
 
 /// The server does not wait for a node that sends one byte at a time. `coffer doctor` waits until a timeout.

@@ -144,7 +144,7 @@ fn coin_and_token_of_one_chain_pay_one_invoice_each() {
         return;
     };
     let token = node.deploy_token();
-    let till = TestnetShop::with_account_chain("ethereum", &node.url, ("USDC-ERC20", &token));
+    let till = TestnetShop::with_account_chain("ethereum", &node.url, "USDC-ERC20", &token);
     let mut running = till.start();
     till.wait_for_rate("ethereum", "USDC");
     // Tether has no contract on this test network.

@@ -35,7 +35,7 @@ fn ledger_agrees_with_electrum_after_every_bitcoin_outcome() {
     let payer = Payer::with_coins(&node, COINS);
     if let Some(server) = Electrumx::start(&node, &[], UNTESTED) {
         let url = server.url();
-        play_all_steps(UtxoShop::open_with_url(payer, &node, (&url, 15), ("BTC", "wpkh")));
+        play_all_steps(UtxoShop::open_with_url(payer, &node, &url, 15, "BTC", "wpkh"));
     }
 }
 

@@ -75,11 +75,7 @@ impl TestnetShop {
     /// Opens a shop that accepts the coins of an account-based chain, and the token with this contract, through the
     /// node at this URL.
     #[track_caller]
-    pub fn with_account_chain(
-        chain: &str,
-        url: &str,
-        (asset, contract): (&str, &str),
-    ) -> TestnetShop {
+    pub fn with_account_chain(chain: &str, url: &str, asset: &str, contract: &str) -> TestnetShop {
         let (url, contract) = (format!("{chain}={url}"), format!("{asset}={contract}"));
         let till = TestnetShop::new(&["--node", &url, "--token", &contract]);
         let family = if chain == "tron" { chain } else { "evm" };

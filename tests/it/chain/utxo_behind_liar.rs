@@ -59,7 +59,8 @@ impl LyingNode {
     #[track_caller]
     fn assert_read_fails(
         &mut self,
-        (method, lie): (&str, Fault),
+        method: &str,
+        lie: Fault,
         expected: &str,
         ask: impl Fn(&mut LyingNode) -> Result<(), NodeError>,
     ) {
@@ -152,7 +153,7 @@ fn block_that_was_not_requested_is_rejected() {
         (change_newest_outputs(|output| output["n"] = Value::Null), "Lied"),
         (change_newest_outputs(|output| output["scriptPubKey"]["hex"] = json!("0g")), "Lied"),
     ] {
-        scene.assert_read_fails(("getblock", lie), expected, |scene| scene.read_blocks().map(drop));
+        scene.assert_read_fails("getblock", lie, expected, |scene| scene.read_blocks().map(drop));
     }
 }
 
@@ -177,16 +178,14 @@ fn inconsistent_head_is_rejected() {
         ("getblockheader", replace_result_field("confirmations", json!(0)), "Behind"),
         ("getblockheader", replace_result_field("time", json!(u64::MAX)), "Lied"),
     ] {
-        scene.assert_read_fails((method, lie), expected, |scene| scene.seen.head().map(drop));
+        scene.assert_read_fails(method, lie, expected, |scene| scene.seen.head().map(drop));
     }
     for (lie, expected) in [
         (Fault::result(json!("ab".repeat(32))), "Wrong"),
         (Fault::result(json!("x")), "Lied"),
         (Fault::error(-8, "Block height out of range"), "Unreachable"),
     ] {
-        scene.assert_read_fails(("getblockhash", lie), expected, |scene| {
-            scene.seen.head().map(drop)
-        });
+        scene.assert_read_fails("getblockhash", lie, expected, |scene| scene.seen.head().map(drop));
     }
     for (method, name, value) in [
         ("getblockchaininfo", "initialblockdownload", json!(true)),
@@ -242,7 +241,7 @@ fn inconsistent_mempool_is_rejected() {
         ),
     ] {
         scene.seen = utxo_client(Chain::Litecoin, &scene.liar.url(), LIMITS);
-        scene.assert_read_fails((method, lie), expected, |scene| {
+        scene.assert_read_fails(method, lie, expected, |scene| {
             scene.seen.mempool(&[], &scene.watch).map(drop)
         });
     }
@@ -284,12 +283,12 @@ fn broken_slow_or_endless_response_is_an_error() {
         (Fault::huge_result(8 * 1024 * 1024), "Limited"),
         (Fault::Body("[".repeat(500_000)), "Lied"),
     ] {
-        scene.assert_read_fails(("getrawmempool", lie), expected, |scene| {
+        scene.assert_read_fails("getrawmempool", lie, expected, |scene| {
             scene.seen.mempool(&[], &scene.watch).map(drop)
         });
     }
     for lie in [Fault::Dropped(1), Fault::Truncated(30)] {
-        scene.assert_read_fails(("getblockhash", lie), "Unreachable", |scene| {
+        scene.assert_read_fails("getblockhash", lie, "Unreachable", |scene| {
             scene.read_blocks().map(drop)
         });
     }
@@ -299,7 +298,7 @@ fn broken_slow_or_endless_response_is_an_error() {
     // The client skips a large unknown field, but counts its bytes towards the size limit.
     let huge =
         Fault::from_change(|_, answer| answer["result"]["more"] = json!("a".repeat(2_000_000)));
-    scene.assert_read_fails(("getblock", huge), "Limited", |scene| scene.read_blocks().map(drop));
+    scene.assert_read_fails("getblock", huge, "Limited", |scene| scene.read_blocks().map(drop));
 }
 
 #[test]

@@ -135,7 +135,7 @@ fn relay(
             let now = if is_over { ElectrumFault::None } else { now };
             let script = script.unwrap_or_default();
             let Some(lines) =
-                alter_responses(&now, (method.as_deref(), &script), watched, &mut answer)
+                alter_responses(&now, method.as_deref(), &script, watched, &mut answer)
             else {
                 let _ = client.write_all(format!("{answer}\n").as_bytes());
                 continue;

@@ -63,10 +63,11 @@ impl anvil::Node {
     pub fn received_amounts(
         &self,
         addresses: &BTreeSet<String>,
-        (coin, token): (&str, (&str, &str)),
+        coin: &str,
+        token: &str,
+        contract: &str,
     ) -> ReceivedAmounts {
         let ours: BTreeSet<String> = addresses.iter().map(|one| one.to_lowercase()).collect();
-        let (asset, contract) = token;
         let contract = contract.to_lowercase();
         let mut came = ReceivedAmounts::new();
         for height in 1..=self.height() {
@@ -91,7 +92,7 @@ impl anvil::Node {
                 for (at, log) in receipt["logs"].as_array().unwrap().iter().enumerate() {
                     if lower_text(&log["address"]) == contract && log["topics"][0] == TRANSFER {
                         let to = format!("0x{}", &lower_text(&log["topics"][2])[26..]);
-                        comes(&to, at + 1, asset, &log["data"]);
+                        comes(&to, at + 1, token, &log["data"]);
                     }
                 }
             }

@@ -246,7 +246,8 @@ fn approval_uses_the_node_fee_estimate() {
     let till = TestnetShop::with_account_chain(
         "ethereum",
         &node.url,
-        ("USDC-ERC20", "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"),
+        "USDC-ERC20",
+        "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238",
     );
     let running = till.start();
     till.wait_for_rate("ethereum", "ETH");

@@ -39,7 +39,7 @@ impl TronMerchant {
     fn open() -> TronMerchant {
         let node = Node::start();
         let till =
-            TestnetShop::with_account_chain("tron", &node.url(), (USDT, &encode_address(TOKEN)));
+            TestnetShop::with_account_chain("tron", &node.url(), USDT, &encode_address(TOKEN));
         let mut merchant = TronMerchant {
             running: Some(till.start()),
             node,

@@ -112,8 +112,8 @@ fn wallet_skips_a_payout_destination() {
     let Some(node) = Node::start(11_155_111, "skipping a payout destination") else {
         return;
     };
-    let token = ("USDC-ERC20", "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238");
-    let till = TestnetShop::with_account_chain("ethereum", &node.url, token);
+    let token = "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238";
+    let till = TestnetShop::with_account_chain("ethereum", &node.url, "USDC-ERC20", token);
     // The test stores this payout address directly, as if it had been set when the wallet's next index was far lower.
     let conn = till.served.open_file();
     conn.execute(

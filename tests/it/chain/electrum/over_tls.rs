@@ -14,13 +14,13 @@ fn bad_answers_and_another_certificate_of_a_pinned_server_lose_no_payment() {
     let liar = ElectrumProxy::start(server.port);
     let relay = TlsRelay::start(liar.port(), 0);
     let (till, mut running, _) = start_shop(&relay.electrum_url());
-    let mut paid = Vec::new();
     let cases = ["blockchain.scripthash.get_history", "blockchain.transaction.get"]
         .into_iter()
         .flat_map(|method| BadAnswer::ALL.map(|bad| (method, bad)));
-    pay_during_bad_answers((&till, &running, &node), (&liar, 1), cases, &mut paid, |about, _| {
+    let wait = |about: &str, _| {
         assert!(polling::wait_until(|| liar.fault_count() >= 1), "{about}");
-    });
+    };
+    let mut paid = pay_during_bad_answers(&till, &running, &node, &liar, 1, cases, wait);
     // Another server answers at the port.
     let (port, pin) = (relay.port, relay.pin.clone());
     drop(relay);

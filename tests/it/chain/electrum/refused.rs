@@ -268,15 +268,18 @@ fn all_cases() -> impl Iterator<Item = (&'static str, BadAnswer)> {
 }
 
 /// Pays a new address in each case, while a method gets a bad answer, `times` times. `wait` returns once the fault may
-/// end. Adds the addresses to `paid`.
+/// end. Returns the addresses.
 #[track_caller]
 pub(super) fn pay_during_bad_answers(
-    (till, running, node): (&TestnetShop, &RunningServer, &Litecoind),
-    (liar, times): (&ElectrumProxy, u64),
+    till: &TestnetShop,
+    running: &RunningServer,
+    node: &Litecoind,
+    liar: &ElectrumProxy,
+    times: u64,
     cases: impl Iterator<Item = (&'static str, BadAnswer)>,
-    paid: &mut Vec<String>,
     wait: impl Fn(&str, usize),
-) {
+) -> Vec<String> {
+    let mut paid = Vec::new();
     for (method, bad) in cases {
         liar.inject(ElectrumFault::Answers(method, bad, times));
         // A new address makes the shop subscribe.
@@ -288,6 +291,7 @@ pub(super) fn pay_during_bad_answers(
         liar.inject(ElectrumFault::None);
         till.served.wait_for_query_result(SEEN, &[&paid.len().to_string()]);
     }
+    paid
 }
 
 /// Plays the bad answers of the only server, each up to this many times.
@@ -298,10 +302,10 @@ fn play_with_one_server(times: u64) {
     };
     let liar = ElectrumProxy::start(server.port);
     let (till, mut running, _) = start_shop(&liar.url());
-    let (shop, mut paid) = ((&till, &running, &node), Vec::new());
-    pay_during_bad_answers(shop, (&liar, times), all_cases(), &mut paid, |about, _| {
+    let wait = |about: &str, _| {
         assert!(polling::wait_until(|| liar.fault_count() >= 1), "{about}");
-    });
+    };
+    let paid = pay_during_bad_answers(&till, &running, &node, &liar, times, all_cases(), wait);
     assert_books_match(&till, &node, &paid.iter().collect::<Vec<_>>());
     assert!(running.process.close_input_and_wait());
 }
@@ -323,10 +327,10 @@ fn bad_answers_of_a_second_server_hide_no_payment() {
     };
     let liar = ElectrumProxy::start(server.port);
     let (till, mut running, _) = start_shop(&format!("{},{}", server.url(), liar.url()));
-    let (shop, mut paid) = ((&till, &running, &node), Vec::new());
-    pay_during_bad_answers(shop, (&liar, u64::MAX), all_cases(), &mut paid, |_, paid| {
+    let wait = |_: &str, paid: usize| {
         till.served.wait_for_query_result(SEEN, &[&paid.to_string()]);
-    });
+    };
+    let paid = pay_during_bad_answers(&till, &running, &node, &liar, u64::MAX, all_cases(), wait);
     assert_books_match(&till, &node, &paid.iter().collect::<Vec<_>>());
     assert!(running.process.close_input_and_wait());
 }

@@ -31,10 +31,10 @@ impl Scene {
         let token = node.deploy_token();
         node.mine(40);
         let liar = RpcProxy::start(&node.url);
-        let tokens = [("USDC-ERC20", token.as_str())];
-        let till = TestnetShop::with_account_chain("ethereum", &node.url, tokens[0]);
+        let till = TestnetShop::with_account_chain("ethereum", &node.url, "USDC-ERC20", &token);
         let invoice = till.create_invoice_and_kill("ethereum", "USDC", "USDC-ERC20");
         let to = deposit_address(&invoice);
+        let tokens = [("USDC-ERC20", token.as_str())];
         let follower = StepFollower::open(&till.served.file, Chain::Ethereum, &liar.url(), &tokens);
         let file = till.served.open_file();
         Some(Scene { node, liar, till, follower, file, token, to, payments: 0 })

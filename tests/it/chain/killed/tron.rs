@@ -62,7 +62,6 @@ impl RandomPayer for TronPayer {
 #[test]
 fn killed_server_stores_each_tron_payment_once() {
     let node = Node::start();
-    let till =
-        TestnetShop::with_account_chain("tron", &node.url(), (ASSET, &encode_address(TOKEN)));
+    let till = TestnetShop::with_account_chain("tron", &node.url(), ASSET, &encode_address(TOKEN));
     pay_and_kill(&till, "tron", &["TRX", ASSET], &mut TronPayer(node));
 }

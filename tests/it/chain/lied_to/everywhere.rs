@@ -222,7 +222,7 @@ impl<L: LyingNode, P: LyingNodePayer> BadAnswerScene<'_, L, P> {
     }
 
     #[track_caller]
-    fn play(&mut self, call: &str, (name, answer): (&str, BadAnswer)) {
+    fn play(&mut self, call: &str, name: &str, answer: BadAnswer) {
         let about = format!("{call}: {name}");
         self.pay(if matches!(answer, BadAnswer::Hang) { HANG_MS } else { TIMEOUT_MS });
         self.liar.inject_answer(call, answer, true);
@@ -271,8 +271,8 @@ impl<L: LyingNode, P: LyingNodePayer> BadAnswerScene<'_, L, P> {
         let calls = self.liar.calls();
         for call in &calls {
             self.refuse_one_block(call);
-            for bad in BAD_ANSWERS {
-                self.play(call, bad);
+            for (name, answer) in BAD_ANSWERS {
+                self.play(call, name, answer);
             }
         }
         let cases = calls.len() * BAD_ANSWERS.len();
@@ -291,7 +291,8 @@ impl<L: LyingNode, P: LyingNodePayer> BadAnswerScene<'_, L, P> {
 fn play_all_answers(
     shops: [TestnetShop; 3],
     chain: Chain,
-    (liar, honest): (&impl LyingNode, &str),
+    liar: &impl LyingNode,
+    honest: &str,
     tokens: &[(&str, &str)],
     payer: &impl LyingNodePayer,
 ) {
@@ -327,11 +328,11 @@ fn open_shops<const N: usize>(
 fn every_bad_answer_of_a_tron_node_is_survived() {
     let honest = tron::Node::start();
     let liar = honest.start_another();
-    let token = ("USDT-TRC20", &*encode_address(TOKEN));
-    let open = || TestnetShop::with_account_chain("tron", &honest.url(), token);
-    let (shops, to) = open_shops(open, "tron", ["TRX", "USDT-TRC20"]);
+    let (asset, contract) = ("USDT-TRC20", &*encode_address(TOKEN));
+    let open = || TestnetShop::with_account_chain("tron", &honest.url(), asset, contract);
+    let (shops, to) = open_shops(open, "tron", ["TRX", asset]);
     let payer = TronPayer { node: &honest, to };
-    play_all_answers(shops, Chain::Tron, (&liar, &honest.url()), &[token], &payer);
+    play_all_answers(shops, Chain::Tron, &liar, &honest.url(), &[(asset, contract)], &payer);
 }
 
 #[test]
@@ -340,13 +341,13 @@ fn every_bad_answer_of_an_ethereum_node_is_survived() {
         return;
     };
     let contract = node.deploy_token();
-    let token = ("USDC-ERC20", &*contract);
+    let asset = "USDC-ERC20";
     let (liar, honest) = (RpcProxy::start(&node.url), node.url.clone());
     node.mine(5);
-    let open = || TestnetShop::with_account_chain("ethereum", &honest, token);
-    let (shops, to) = open_shops(open, "ethereum", ["USDC-ERC20", "ETH"]);
+    let open = || TestnetShop::with_account_chain("ethereum", &honest, asset, &contract);
+    let (shops, to) = open_shops(open, "ethereum", [asset, "ETH"]);
     let payer = EvmPayer { node, token: contract.clone(), to };
-    play_all_answers(shops, Chain::Ethereum, (&liar, &honest), &[token], &payer);
+    play_all_answers(shops, Chain::Ethereum, &liar, &honest, &[(asset, &contract)], &payer);
 }
 
 #[test]
@@ -360,7 +361,7 @@ fn every_bad_answer_of_a_solana_node_is_survived() {
     let mints = [USDC, USDT].map(|asset| (asset, node.mint_address(asset).to_owned()));
     let tokens = mints.each_ref().map(|(asset, mint)| (*asset, mint.as_str()));
     let payer = SolanaPayer { node, to, newest: RefCell::default() };
-    play_all_answers(shops, Chain::Solana, (&liar, &honest), &tokens, &payer);
+    play_all_answers(shops, Chain::Solana, &liar, &honest, &tokens, &payer);
 }
 
 #[track_caller]
@@ -380,7 +381,7 @@ fn play_all_utxo_answers(
     let (shops, [address]) = open_shops(open, chain.as_str(), [asset]);
     let to = node.to_litecoin_address(chain.as_str(), &address);
     let payer = UtxoPayer { node, asset, to };
-    play_all_answers(shops, chain, (&liar, &honest), &[], &payer);
+    play_all_answers(shops, chain, &liar, &honest, &[], &payer);
 }
 
 #[test]

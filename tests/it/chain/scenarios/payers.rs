@@ -202,7 +202,7 @@ impl ScenarioPayer for EvmScenarioPayer {
     fn received_by(&self, to: &BTreeSet<String>, booked: &ReceivedAmounts) -> ReceivedAmounts {
         let [chain, asset, _] = self.names;
         let coin = if chain == "ethereum" { "ETH" } else { "" };
-        let mut came = self.node.received_amounts(to, (coin, (asset, &self.token)));
+        let mut came = self.node.received_amounts(to, coin, asset, &self.token);
         came.retain(|_, (asset, _)| !asset.is_empty());
         // The node cannot list transfers by contracts, so the test copies these transfers from `booked`. The sums
         // must equal the balances.
@@ -239,7 +239,7 @@ fn play_scenario_on_evm(id: u64, names: [&'static str; 3]) {
         return;
     };
     let token = node.deploy_token();
-    let till = TestnetShop::with_account_chain(names[0], &node.url, (names[1], &token));
+    let till = TestnetShop::with_account_chain(names[0], &node.url, names[1], &token);
     play_scenario(&till, &EvmScenarioPayer { node, token, names });
 }
 

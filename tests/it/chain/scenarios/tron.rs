@@ -98,7 +98,6 @@ impl ScenarioPayer for TronScenarioPayer {
 #[test]
 fn invoice_scenarios_pass_on_tron() {
     let node = Node::start();
-    let till =
-        TestnetShop::with_account_chain("tron", &node.url(), (ASSET, &encode_address(TOKEN)));
+    let till = TestnetShop::with_account_chain("tron", &node.url(), ASSET, &encode_address(TOKEN));
     play_scenario(&till, &TronScenarioPayer { node });
 }

@@ -13,7 +13,7 @@ const FINAL: u32 = 20;
 
 #[track_caller]
 pub(super) fn open_shop(urls: &str) -> TestnetShop {
-    TestnetShop::with_account_chain("tron", urls, (ASSET, &encode_address(TOKEN)))
+    TestnetShop::with_account_chain("tron", urls, ASSET, &encode_address(TOKEN))
 }
 
 /// Asserts that the file passes the audit and agrees with the node.

@@ -132,7 +132,8 @@ impl std::fmt::Debug for ElectrumFault {
 /// connection.
 pub(super) fn alter_responses(
     fault: &ElectrumFault,
-    (method, script): (Option<&str>, &str),
+    method: Option<&str>,
+    script: &str,
     watched: usize,
     answer: &mut Value,
 ) -> Option<Vec<u8>> {
@@ -150,7 +151,7 @@ pub(super) fn alter_responses(
         ElectrumFault::LongLine if !is_notice && !is_of("server.version") => {
             return Some(vec![b' '; 100_000_000]);
         }
-        _ => change_answer(fault, (method, script), watched, answer)?,
+        _ => change_answer(fault, method, script, watched, answer)?,
     }
     Some(format!("{answer}\n").into_bytes())
 }
@@ -158,7 +159,8 @@ pub(super) fn alter_responses(
 /// Changes an answer; `None` if the fault does not apply.
 fn change_answer(
     fault: &ElectrumFault,
-    (method, script): (Option<&str>, &str),
+    method: Option<&str>,
+    script: &str,
     watched: usize,
     answer: &mut Value,
 ) -> Option<()> {

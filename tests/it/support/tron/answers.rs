@@ -19,7 +19,8 @@ pub fn response_body(
     chain: &Chain,
     path: &str,
     body: &Value,
-    (lag, final_max): (usize, usize),
+    lag: usize,
+    final_max: usize,
 ) -> Option<Value> {
     let (side, method) = path.strip_prefix('/')?.split_once('/')?;
     let has = chain.blocks().len() - lag;

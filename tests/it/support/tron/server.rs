@@ -201,8 +201,8 @@ impl ServerState {
             return (200, r#"{"Error":"class org.tron.json.JSONException : no JSON"}"#.to_owned());
         };
         let lag = self.lag.load(Ordering::SeqCst);
-        let blocks = (lag, self.final_blocks_max.load(Ordering::SeqCst));
-        let told = response_body(&self.chain.lock().unwrap(), path, &asked, blocks);
+        let final_max = self.final_blocks_max.load(Ordering::SeqCst);
+        let told = response_body(&self.chain.lock().unwrap(), path, &asked, lag, final_max);
         let Some(mut told) = told else {
             return (404, "Not Found".to_owned());
         };
