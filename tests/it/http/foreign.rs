@@ -141,11 +141,11 @@ impl TwoAccounts {
     }
 
     /// Sends a request with a key and returns the status.
-    fn request_status(&self, route: &Route, header: (&str, &str), thing: &str) -> u16 {
+    fn request_status(&self, route: &Route, header: &str, key: &str, thing: &str) -> u16 {
         let path = path_with_id(route, &self.account, thing);
         let body = valid_body(route);
         let body = body_text(&body);
-        self.shop.send(route.method, &path, &[header], &body).status
+        self.shop.send(route.method, &path, &[(header, key)], &body).status
     }
 }
 
@@ -173,12 +173,12 @@ fn key_cannot_reach_foreign_objects() {
             };
             walked += 1;
             for key in [foreign, &scene.other.secret["test"], &scene.other.secret["live"]] {
-                let status = scene.request_status(route, ("X-API-Key", key), thing);
+                let status = scene.request_status(route, "X-API-Key", key, thing);
                 // The simulation routes return 403 for a live key.
                 let is_hidden = status == 404 || (status == 403 && name.starts_with("simulate"));
                 assert!(is_hidden, "{name} of a {mode} thing with another key: {status}");
             }
-            let status = scene.request_status(route, ("X-API-Key", own), thing);
+            let status = scene.request_status(route, "X-API-Key", own, thing);
             assert_ne!(status, 404, "{name} of its own in {mode} mode");
         }
     }
@@ -215,9 +215,9 @@ fn reseller_cannot_reach_foreign_servers() {
             continue;
         }
         let name = route.operation;
-        assert_eq!(scene.request_status(route, ("Authorization", &others), server), 404, "{name}");
+        assert_eq!(scene.request_status(route, "Authorization", &others, server), 404, "{name}");
         assert_eq!(
-            scene.request_status(route, ("Authorization", "Bearer rt_sandbox"), server),
+            scene.request_status(route, "Authorization", "Bearer rt_sandbox", server),
             200,
             "{name}"
         );

@@ -11,24 +11,24 @@ use serde_json::{Map, Value, json};
 use std::path::Path;
 
 /// Secrets, each with a substring that is unique to it.
-const SECRETS: [(&str, &str); 5] = [
-    (
+const SECRETS: [[&str; 2]; 5] = [
+    [
         "xprv9s21ZrQH143K3GJpoapnV8SFfukcVBSfeCficPSGfubmSFDxo1kuHnLisriDvSnRRuL2Qrg5ggqHKNVpxR86QEC8w35uxmGoggxtQTPvfUu",
         "GJpoapnV8SFfukcVBSf",
-    ),
-    (
+    ],
+    [
         "zprvAdG4iTXWBoARxkkzNpNh8r6Qag3irQB8PzEMkAFeTRXxHpbF9z4QgEvBRmfvqWvGp42t42nvgGpNgYSJA9iefm1yYNZKEm7z6qUWCroSQnE",
         "xkkzNpNh8r6Qag3irQB",
-    ),
-    ("zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo wrong", "zoo zoo"),
-    ("L4rK1yDtCWekvXuE6oXD9jCYfFNV2cWRpVuPLBcCU2z8TrisoyY1", "yDtCWekvXuE6oXD9"),
-    ("0c28fca386c7a227600b2fe50b7cae11ec86d3bf1fbe471be89827e19d72aa1d", "7a227600b2fe50b7"),
+    ],
+    ["zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo wrong", "zoo zoo"],
+    ["L4rK1yDtCWekvXuE6oXD9jCYfFNV2cWRpVuPLBcCU2z8TrisoyY1", "yDtCWekvXuE6oXD9"],
+    ["0c28fca386c7a227600b2fe50b7cae11ec86d3bf1fbe471be89827e19d72aa1d", "7a227600b2fe50b7"],
 ];
 
 /// Asserts that a text contains no part of the secret. `place` names the origin of the text.
 #[track_caller]
-fn assert_no_secret(bytes: &[u8], secret: (&str, &str), place: &str) {
-    for part in [secret.0, secret.1] {
+fn assert_no_secret(bytes: &[u8], secret: [&str; 2], place: &str) {
+    for part in secret {
         let found = bytes.windows(part.len()).any(|at| at == part.as_bytes());
         assert!(!found, "{place}: {}", String::from_utf8_lossy(bytes));
     }
@@ -36,7 +36,7 @@ fn assert_no_secret(bytes: &[u8], secret: (&str, &str), place: &str) {
 
 /// Asserts that no file of the folder contains a part of the secret: database, SQLite side files and log.
 #[track_caller]
-fn assert_no_file_contains(folder: &Path, secret: (&str, &str)) {
+fn assert_no_file_contains(folder: &Path, secret: [&str; 2]) {
     for file in std::fs::read_dir(folder).unwrap() {
         let path = file.unwrap().path();
         if path.is_file() {
@@ -53,7 +53,7 @@ fn command_line_does_not_print_secrets() {
     let folder = file.parent().unwrap();
     run_wallet_command(&file, &["add", "bitcoin", "--yes"], ZPUB).json_lines();
     for secret in SECRETS {
-        let text = secret.0;
+        let text = secret[0];
         let middle = format!("wpkh([73c5da0a/84h/0h/0h]{text}/0/*)#abcdefgh");
         let behind = format!("{ZPUB} {text}");
         for (args, input) in [
@@ -118,7 +118,7 @@ fn seed_phrase_on_several_lines_is_rejected() {
                 "{input}: {said}"
             );
             for word in ["zebra", "crystal"] {
-                assert_no_secret(said.as_bytes(), (word, word), "standard error");
+                assert_no_secret(said.as_bytes(), [word, word], "standard error");
             }
         }
     }
@@ -175,7 +175,7 @@ fn operator_interface_does_not_store_or_return_secrets() {
     let (file, log) = (scratch.path("shop.db"), scratch.path("log"));
     let mut logged = LoggingSandbox::start(&file, &log);
     for secret in SECRETS {
-        for body in request_bodies_containing(secret.0) {
+        for body in request_bodies_containing(secret[0]) {
             for path in ["wallets", "wallets/check", "own-addresses"] {
                 let answer = logged.call("POST", path, &body.to_string());
                 assert_eq!(answer.status, 400, "{}", answer.text);
@@ -184,7 +184,7 @@ fn operator_interface_does_not_store_or_return_secrets() {
                 assert!(is_told, "{}", answer.text);
             }
         }
-        let encoded = secret.0.replace(' ', "%20");
+        let encoded = secret[0].replace(' ', "%20");
         for (method, path) in [
             ("POST", format!("wallets/{encoded}/retire")),
             ("DELETE", format!("wallets/{encoded}/retire")),
@@ -195,7 +195,7 @@ fn operator_interface_does_not_store_or_return_secrets() {
             let answer = logged.call(method, &path, "");
             assert_no_secret(answer.text.as_bytes(), secret, &path);
         }
-        let text = secret.0;
+        let text = secret[0];
         for broken in [format!("{{\"key\": \"{text}\""), format!("\"{text}\""), text.to_owned()] {
             let answer = logged.call("POST", "wallets", &broken);
             assert_eq!(answer.status, 400, "{}", answer.text);

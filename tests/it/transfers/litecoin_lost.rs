@@ -68,7 +68,7 @@ fn assert_fails_when_input_spent(node: &Litecoind, mut merchant: LitecoinMerchan
         for (of, _) in &lost {
             assert_fails_only_by_force(&merchant, of);
         }
-        prove_transactions_lost(&mut merchant, &lost, (&back, &again));
+        prove_transactions_lost(&mut merchant, &lost, &back, &again);
     }
 }
 
@@ -80,7 +80,8 @@ fn assert_fails_when_input_spent(node: &Litecoind, mut merchant: LitecoinMerchan
 fn prove_transactions_lost(
     merchant: &mut LitecoinMerchant<'_>,
     lost: &[(LitecoinTransfer, SignedTransaction); 2],
-    (back, again): (&LitecoinTransfer, &SignedTransaction),
+    back: &LitecoinTransfer,
+    again: &SignedTransaction,
 ) {
     let (next, own) = merchant.send_transfer(("refunds", SentBy::Signer), 100);
     merchant.payer.send(again);

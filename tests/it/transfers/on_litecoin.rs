@@ -148,7 +148,8 @@ fn entered_txid_is_looked_up_or_found_by_rescan() {
             (sent, made)
         });
         merchant.payer.mine(1);
-        spend_outputs(&merchant, &sent[1]);
+        let (of, made) = &sent[1];
+        spend_outputs(&merchant, of, made);
         merchant.mine_and_sync(CONFIRMATIONS - 3);
         let crowd = vec![(sent[1].0.to.as_str(), 5_000); 20];
         merchant.payer.pay(&crowd);
@@ -178,10 +179,7 @@ fn entered_txid_is_looked_up_or_found_by_rescan() {
 
 /// Spends both outputs of a transaction, so that a node without an index cannot find the transaction.
 #[track_caller]
-fn spend_outputs(
-    merchant: &LitecoinMerchant<'_>,
-    (of, made): &(LitecoinTransfer, SignedTransaction),
-) {
+fn spend_outputs(merchant: &LitecoinMerchant<'_>, of: &LitecoinTransfer, made: &SignedTransaction) {
     let elsewhere = merchant.foreign_address();
     let rest = made.rest.clone().unwrap();
     let rest = merchant.payer.sign_with_inputs(vec![rest], &[(&elsewhere, 1_000_000)]);

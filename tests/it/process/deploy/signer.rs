@@ -90,8 +90,10 @@ fn payout_order(number: u32) -> Value {
 #[track_caller]
 fn send_payout(
     served: &Installation,
-    (chain, signer): (&Node, &Signer),
-    (asset, settings): (&str, &[&str]),
+    chain: &Node,
+    signer: &Signer,
+    asset: &str,
+    settings: &[&str],
 ) -> (String, Value) {
     let node = format!("ethereum={}", signer.node);
     let command = signer.command();
@@ -123,7 +125,7 @@ fn signer_pays_a_payout_once() {
     let Some(signer) = Signer::set_up(&installation_folder(&served), &node.url, json!({})) else {
         return;
     };
-    let (state, seen) = send_payout(&served, (&node, &signer), ("ETH", &[]));
+    let (state, seen) = send_payout(&served, &node, &signer, "ETH", &[]);
     assert_eq!(state, "paid ");
     assert_eq!((&seen["status"], &seen["amountCrypto"]), (&json!("paid"), &json!("0.199")));
     node.wait_for_success(&seen["txid"]);
@@ -152,8 +154,7 @@ fn signer_pays_a_token_payout() {
         return;
     };
     let contract = format!("USDC-ERC20={token}");
-    let (state, seen) =
-        send_payout(&served, (&node, &signer), ("USDC-ERC20", &["--token", &contract]));
+    let (state, seen) = send_payout(&served, &node, &signer, "USDC-ERC20", &["--token", &contract]);
     assert_eq!(state, "paid ");
     node.wait_for_success(&seen["txid"]);
     assert_eq!(node.token_balance(&token, RECIPIENT_ADDRESS), 199_000);
@@ -298,7 +299,7 @@ fn world_readable_settings_are_rejected() {
         return;
     };
     signer.set_settings_mode(0o640);
-    let (state, _) = send_payout(&served, (&node, &signer), ("ETH", &[]));
+    let (state, _) = send_payout(&served, &node, &signer, "ETH", &[]);
     assert_eq!(state, "processing unknown");
     assert_eq!((node.balance(RECIPIENT_ADDRESS), node.transaction_count()), (0, 0));
 }
