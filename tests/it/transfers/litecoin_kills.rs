@@ -33,7 +33,7 @@ fn send_by_hand(
     kind: &'static str,
     is_entered: bool,
 ) -> (LitecoinTransfer, SignedTransaction) {
-    let sent = merchant.request_transfer((kind, SentBy::Hand), None, None);
+    let sent = merchant.request_transfer(kind, SentBy::Hand, None, None);
     kill_and_restart(merchant);
     merchant.approve(&sent);
     kill_and_restart(merchant);
@@ -53,7 +53,7 @@ fn send_by_signer(
     kind: &'static str,
     at: KillPoint,
 ) -> (LitecoinTransfer, SignedTransaction) {
-    let sent = merchant.request_transfer((kind, SentBy::Signer), None, None);
+    let sent = merchant.request_transfer(kind, SentBy::Signer, None, None);
     merchant.approve(&sent);
     merchant.start_processing(&sent);
     let made = merchant.payer.pay(&[(&sent.to, sent.units)]);

@@ -40,8 +40,8 @@ fn dropped_transaction_fails_when_electrum_reports_its_input_spent() {
 #[track_caller]
 fn assert_fails_when_input_spent(node: &Litecoind, mut merchant: LitecoinMerchant<'_>) {
     for (round, back_by) in ROUNDS.into_iter().zip([SentBy::Hand, SentBy::Signer]) {
-        let lost = round.map(|who| merchant.send_transfer(who, 100));
-        let (back, again) = merchant.send_transfer(("refunds", back_by), 100);
+        let lost = round.map(|(kind, by)| merchant.send_transfer(kind, by, 100));
+        let (back, again) = merchant.send_transfer("refunds", back_by, 100);
         merchant.restart_and_sync();
         let all = [&lost[0].0, &lost[1].0, &back];
         for of in all {
@@ -83,7 +83,7 @@ fn prove_transactions_lost(
     back: &LitecoinTransfer,
     again: &SignedTransaction,
 ) {
-    let (next, own) = merchant.send_transfer(("refunds", SentBy::Signer), 100);
+    let (next, own) = merchant.send_transfer("refunds", SentBy::Signer, 100);
     merchant.payer.send(again);
     let elsewhere = merchant.foreign_address();
     let others =
@@ -131,7 +131,7 @@ fn assert_replacement_followed(mut merchant: LitecoinMerchant<'_>) {
     for (round, is_mined_at_once, times) in
         [(0, false, 1), (1, true, 1), (0, true, 3), (1, false, 3)]
     {
-        let mut sent = ROUNDS[round].map(|who| merchant.send_transfer(who, 100));
+        let mut sent = ROUNDS[round].map(|(kind, by)| merchant.send_transfer(kind, by, 100));
         if is_mined_at_once {
             sent.reverse();
         }
@@ -167,7 +167,7 @@ fn reorg_of_a_paid_transfer_is_reviewed_until_resolved() {
     let mut merchant = LitecoinMerchant::open(&node);
     for is_swapped in [false, true] {
         for round in ROUNDS {
-            let mut paid = round.map(|who| merchant.send_transfer(who, 100));
+            let mut paid = round.map(|(kind, by)| merchant.send_transfer(kind, by, 100));
             if is_swapped {
                 paid.reverse();
             }
@@ -266,7 +266,7 @@ fn transaction_after_the_transfer_ended_is_reviewed_once() {
     let Some(node) = start_node(&[]) else { return };
     let mut merchant = LitecoinMerchant::open(&node);
     for round in ROUNDS {
-        let attached = round.map(|who| merchant.send_transfer(who, 100));
+        let attached = round.map(|(kind, by)| merchant.send_transfer(kind, by, 100));
         merchant.restart_and_sync();
         merchant.empty_mempool();
         merchant.restart_and_sync();
@@ -277,7 +277,7 @@ fn transaction_after_the_transfer_ended_is_reviewed_once() {
             merchant.apply_action(of, &forced).expect(200);
         }
         // These transfers have no transaction, because the operator entered no id and the signer sent nothing.
-        let unsent = round.map(|who| merchant.processing_transfer(who, None));
+        let unsent = round.map(|(kind, by)| merchant.processing_transfer(kind, by, None));
         for of in &unsent {
             if of.by == SentBy::Signer {
                 merchant.write_signer_response(of, r#"{"sent": false, "reason": "low funds"}"#);
@@ -288,7 +288,7 @@ fn transaction_after_the_transfer_ended_is_reviewed_once() {
                 merchant.apply_action(of, &forced).expect(200);
             }
         }
-        let cancelled = merchant.request_transfer((round[0].0, SentBy::Hand), None, None);
+        let cancelled = merchant.request_transfer(round[0].0, SentBy::Hand, None, None);
         merchant.approve(&cancelled);
         merchant.apply_action(&cancelled, &json!({ "action": "cancel" })).expect(200);
         let before = merchant.available_cents();

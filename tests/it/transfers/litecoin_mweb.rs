@@ -27,7 +27,7 @@ fn peg_out_of_an_entered_mweb_transaction_is_proposed_and_settles() {
     let mut merchant = LitecoinMerchant::open(&node);
     peg_in(&mut merchant);
     for by in [SentBy::Hand, SentBy::Signer] {
-        let sent = merchant.processing_transfer(("refunds", by), None);
+        let sent = merchant.processing_transfer("refunds", by, None);
         let txid = node.call_text("sendtoaddress", json!([sent.to, "0.009"]));
         merchant.enter_txid(&sent, &txid);
         merchant.restart_and_sync();

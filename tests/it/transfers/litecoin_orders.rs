@@ -7,15 +7,13 @@ use super::litecoin_shop::{
 };
 use serde_json::{Value, json};
 
-const REFUND: (&str, SentBy) = ("refunds", SentBy::Hand);
-
 impl LitecoinMerchant<'_> {
     /// Returns refunds of 1.00 in processing, all to one new address.
     #[track_caller]
     fn refunds_to_one_address<const COUNT: usize>(&mut self) -> [LitecoinTransfer; COUNT] {
         self.pay_invoice_in_parts(&[20_000_000]);
         let to = self.foreign_address();
-        [(); COUNT].map(|()| self.processing_transfer(REFUND, Some(&to)))
+        [(); COUNT].map(|()| self.processing_transfer("refunds", SentBy::Hand, Some(&to)))
     }
 
     /// Returns `kind txid` of each open review.
@@ -69,9 +67,9 @@ fn each_refund_of_a_batch_follows_its_fee_bump() {
     let mut merchant = LitecoinMerchant::open(&node);
     for (to_one_address, is_seen_first) in [(false, false), (false, true), (true, true)] {
         merchant.pay_invoice_in_parts(&[20_000_000]);
-        let first = merchant.processing_transfer(REFUND, None);
+        let first = merchant.processing_transfer("refunds", SentBy::Hand, None);
         let to = to_one_address.then_some(first.to.as_str());
-        let second = merchant.request_transfer(REFUND, to, Some("2.00"));
+        let second = merchant.request_transfer("refunds", SentBy::Hand, to, Some("2.00"));
         merchant.approve(&second);
         merchant.start_processing(&second);
         let pays = [(first.to.as_str(), first.units), (second.to.as_str(), second.units)];
@@ -167,7 +165,7 @@ fn transaction_returns_to_its_refund_when_another_gives_it_up() {
     let Some(node) = start_node(&[]) else { return };
     let mut merchant = LitecoinMerchant::open(&node);
     let [first] = merchant.refunds_to_one_address();
-    let second = merchant.request_transfer(REFUND, Some(&first.to), Some("1.10"));
+    let second = merchant.request_transfer("refunds", SentBy::Hand, Some(&first.to), Some("1.10"));
     merchant.approve(&second);
     merchant.start_processing(&second);
     let made = merchant.payer.pay(&[(&first.to, first.units)]);
@@ -187,7 +185,7 @@ fn transaction_returns_to_its_refund_when_another_gives_it_up() {
 fn payment_mined_again_after_its_amount_was_booked_back_has_arrived() {
     let Some(node) = start_node(&[]) else { return };
     let mut merchant = LitecoinMerchant::open(&node);
-    let (paid, made) = merchant.send_transfer(REFUND, 100);
+    let (paid, made) = merchant.send_transfer("refunds", SentBy::Hand, 100);
     merchant.mine_and_sync(CONFIRMATIONS);
     merchant.assert_paid(&paid, &made.txid);
     merchant.reorganise(CONFIRMATIONS);
@@ -267,7 +265,7 @@ fn failing_a_refund_that_was_paid_already_opens_its_review() {
 fn second_payment_of_a_paid_refund_is_overpaid() {
     let Some(node) = start_node(&[]) else { return };
     let mut merchant = LitecoinMerchant::open(&node);
-    let (paid, made) = merchant.send_transfer(REFUND, 100);
+    let (paid, made) = merchant.send_transfer("refunds", SentBy::Hand, 100);
     merchant.mine_and_sync(CONFIRMATIONS);
     merchant.assert_paid(&paid, &made.txid);
     let again = merchant.payer.pay(&[(&paid.to, paid.units)]);
@@ -279,7 +277,7 @@ fn second_payment_of_a_paid_refund_is_overpaid() {
     merchant.restart_and_sync();
     merchant.assert_paid(&paid, &made.txid);
     // The next refund of the amount takes its own payment.
-    let next = merchant.processing_transfer(REFUND, Some(&paid.to));
+    let next = merchant.processing_transfer("refunds", SentBy::Hand, Some(&paid.to));
     let own = merchant.payer.pay(&[(&next.to, next.units)]);
     merchant.mine_and_sync(CONFIRMATIONS);
     merchant.assert_paid(&next, &own.txid);
@@ -295,7 +293,7 @@ fn transaction_from_before_the_request_pays_nothing() {
     let old = merchant.payer.pay(&[(&to, 900_000)]);
     merchant.mine_and_sync(30);
     // A node that has not told of it yet does not know that it is old.
-    let refund = merchant.processing_transfer(REFUND, Some(&to));
+    let refund = merchant.processing_transfer("refunds", SentBy::Hand, Some(&to));
     merchant.apply_pay_action(&refund, &old.txid).expect(200);
     merchant.restart_and_sync();
     merchant.wait_for_review(&refund, "processing", "before this refund was requested");
@@ -315,7 +313,7 @@ fn transaction_from_before_the_request_pays_nothing() {
 fn replacement_that_pays_half_proves_nothing() {
     let Some(node) = start_node(&[]) else { return };
     let mut merchant = LitecoinMerchant::open(&node);
-    let (replaced, first) = merchant.send_transfer(REFUND, 100);
+    let (replaced, first) = merchant.send_transfer("refunds", SentBy::Hand, 100);
     merchant.restart_and_sync();
     let half = merchant.payer.replace(&first, &[(&replaced.to, replaced.units / 2)]);
     merchant.mine_and_sync(HORIZON + 1);

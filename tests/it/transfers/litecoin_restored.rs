@@ -30,16 +30,16 @@ fn restore_old_copy(
     let kind = |place: usize| {
         if place == payout { "payouts" } else { "refunds" }
     };
-    let unsent = merchant.processing_transfer(("refunds", by), None);
+    let unsent = merchant.processing_transfer("refunds", by, None);
     if by == SentBy::Signer {
         merchant.write_signer_response(&unsent, r#"{"sent": false, "reason": "low funds"}"#);
         merchant.wait_for_review(&unsent, "processing", "the signer sent nothing: low funds");
     }
     // The signer is busy with this transfer when the next transfer is approved.
-    let processing = merchant.processing_transfer((kind(2), by), None);
-    let approved = merchant.request_transfer((kind(1), by), None, None);
+    let processing = merchant.processing_transfer(kind(2), by, None);
+    let approved = merchant.request_transfer(kind(1), by, None, None);
     merchant.approve(&approved);
-    let requested = merchant.request_transfer((kind(0), by), None, None);
+    let requested = merchant.request_transfer(kind(0), by, None, None);
     let copy = merchant.till.served.path(&format!("copy{by:?}{payout}.db"));
     let copy = copy.to_str().unwrap();
     merchant.till.run_coffer(&["backup", copy]);

@@ -11,8 +11,8 @@ fn overpayment_above_1_percent_is_paid_and_reviewed_until_resolved() {
     let Some(node) = start_node(&[]) else { return };
     let mut merchant = LitecoinMerchant::open(&node);
     for round in ROUNDS {
-        let over = round.map(|who| merchant.send_transfer(who, 102));
-        let (within, whole) = merchant.send_transfer(("refunds", SentBy::Hand), 101);
+        let over = round.map(|(kind, by)| merchant.send_transfer(kind, by, 102));
+        let (within, whole) = merchant.send_transfer("refunds", SentBy::Hand, 101);
         merchant.mine_and_sync(CONFIRMATIONS);
         merchant.assert_paid(&within, &whole.txid);
         assert_eq!(merchant.read_transfer(&within)["reviews"], json!([]));
@@ -47,15 +47,15 @@ fn transaction_that_spends_shop_deposits_settles_its_transfer() {
         // The test spends these two deposits later, one for the refund and one for the payout.
         let mut deposits = merchant.pay_invoice_in_parts(&[1_000_000, 20_000_000]);
         let mut paid = Vec::new();
-        for who in round {
-            let sent = merchant.processing_transfer(who, None);
-            let coin = if who.0 == "payouts" { deposits.pop() } else { Some(deposits.remove(0)) };
+        for (kind, by) in round {
+            let sent = merchant.processing_transfer(kind, by, None);
+            let coin = if kind == "payouts" { deposits.pop() } else { Some(deposits.remove(0)) };
             let made =
                 merchant.payer.sign_with_inputs(vec![coin.unwrap()], &[(&sent.to, sent.units)]);
             merchant.payer.send(&made);
             // Enters the transaction id only for the transfer that the signer sends. The server finds the transaction
             // of the other transfer by itself.
-            if who.1 == SentBy::Signer {
+            if by == SentBy::Signer {
                 merchant.enter_txid(&sent, &made.txid);
             }
             paid.push((sent, made));
@@ -77,12 +77,12 @@ fn entered_txid_takes_its_output_from_another_transfer() {
     for by in [SentBy::Hand, SentBy::Signer] {
         // The payout and the refund have the same amount and the same address.
         merchant.pay_invoice_in_parts(&[20_000_000]);
-        let first = merchant.processing_transfer(("payouts", SentBy::Hand), None);
+        let first = merchant.processing_transfer("payouts", SentBy::Hand, None);
         let made = merchant.payer.pay(&[(&first.to, first.units)]);
         merchant.restart_and_sync();
         let seen = merchant.wait_for_state(&first, ["processing", "seen"]);
         assert_eq!(seen["onChain"]["txid"], made.txid.as_str());
-        let second = merchant.request_transfer(("refunds", by), Some(&first.to), Some("20.00"));
+        let second = merchant.request_transfer("refunds", by, Some(&first.to), Some("20.00"));
         merchant.approve(&second);
         merchant.start_processing(&second);
         merchant.enter_txid(&second, &made.txid);
@@ -95,7 +95,7 @@ fn entered_txid_takes_its_output_from_another_transfer() {
         merchant.assert_paid(&first, &own.txid);
         // An output that has settled one transfer cannot settle another.
         merchant.pay_invoice_in_parts(&[20_000_000]);
-        let third = merchant.processing_transfer(("refunds", SentBy::Hand), Some(&first.to));
+        let third = merchant.processing_transfer("refunds", SentBy::Hand, Some(&first.to));
         let taken = merchant.apply_pay_action(&third, &own.txid);
         taken.assert_error(409, "invalid_transition", Some("txid"));
         merchant.apply_action(&third, &json!({ "action": "fail", "force": true })).expect(200);
@@ -109,8 +109,8 @@ fn exact_payment_holds_the_signer_until_a_person_decides() {
     let mut merchant = LitecoinMerchant::open(&node);
     for kind in ["payouts", "refunds"] {
         // The signer is busy with another transfer, so it does not start for `held`.
-        let busy = merchant.processing_transfer(("refunds", SentBy::Signer), None);
-        let held = merchant.request_transfer((kind, SentBy::Signer), None, None);
+        let busy = merchant.processing_transfer("refunds", SentBy::Signer, None);
+        let held = merchant.request_transfer(kind, SentBy::Signer, None, None);
         merchant.approve(&held);
         // The payment directly follows the approval. Its time is in whole seconds, so it may be just below the time
         // of the approval.
@@ -127,7 +127,7 @@ fn exact_payment_holds_the_signer_until_a_person_decides() {
         merchant.restart_and_sync();
         merchant.wait_for_review(&held, "approved", "pays exactly the amount");
         assert_eq!(merchant.read_transfer(&held)["proposals"][0]["txid"], made.txid.as_str());
-        let (next, own) = merchant.send_transfer(("refunds", SentBy::Signer), 100);
+        let (next, own) = merchant.send_transfer("refunds", SentBy::Signer, 100);
         assert_eq!(
             (merchant.signer_start_count(&next), merchant.signer_start_count(&held)),
             (1, 0)
@@ -151,14 +151,13 @@ fn exact_payment_holds_the_signer_until_a_person_decides() {
 fn payment_is_not_matched_while_a_signer_runs_for_its_address() {
     let Some(node) = start_node(&[]) else { return };
     let mut merchant = LitecoinMerchant::open(&node);
-    let (by_hand, by_signer) = (("refunds", SentBy::Hand), ("refunds", SentBy::Signer));
-    let failed = merchant.processing_transfer(by_hand, None);
+    let failed = merchant.processing_transfer("refunds", SentBy::Hand, None);
     let forced = json!({ "action": "fail", "force": true });
     merchant.apply_action(&failed, &forced).expect(200);
-    let waits = merchant.processing_transfer(by_hand, Some(&failed.to));
+    let waits = merchant.processing_transfer("refunds", SentBy::Hand, Some(&failed.to));
     // While a transfer is in progress, the server polls its chain more often.
     merchant.restart_and_sync();
-    let runs = merchant.processing_transfer(by_signer, Some(&failed.to));
+    let runs = merchant.processing_transfer("refunds", SentBy::Signer, Some(&failed.to));
     let made = merchant.payer.pay(&[(&failed.to, failed.units)]);
     let proposals = format!(
         "select count(*) || '' from transfer_proposals p join observations o on o.seq = p.observation where o.txid = '{}'",

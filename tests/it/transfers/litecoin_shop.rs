@@ -167,7 +167,8 @@ impl<'n> LitecoinMerchant<'n> {
     #[track_caller]
     pub fn request_transfer(
         &self,
-        (kind, by): (&'static str, SentBy),
+        kind: &'static str,
+        by: SentBy,
         to: Option<&str>,
         euros: Option<&str>,
     ) -> LitecoinTransfer {
@@ -199,10 +200,11 @@ impl<'n> LitecoinMerchant<'n> {
     #[track_caller]
     pub fn processing_transfer(
         &self,
-        who: (&'static str, SentBy),
+        kind: &'static str,
+        by: SentBy,
         to: Option<&str>,
     ) -> LitecoinTransfer {
-        let sent = self.request_transfer(who, to, None);
+        let sent = self.request_transfer(kind, by, to, None);
         self.approve(&sent);
         self.start_processing(&sent);
         sent
@@ -243,10 +245,11 @@ impl<'n> LitecoinMerchant<'n> {
     #[track_caller]
     pub fn send_transfer(
         &mut self,
-        who: (&'static str, SentBy),
+        kind: &'static str,
+        by: SentBy,
         percent: u64,
     ) -> (LitecoinTransfer, SignedTransaction) {
-        let sent = self.processing_transfer(who, None);
+        let sent = self.processing_transfer(kind, by, None);
         let made = self.payer.pay(&[(&sent.to, sent.units * percent / 100)]);
         self.enter_txid(&sent, &made.txid);
         (sent, made)

@@ -184,20 +184,15 @@ impl EthMerchant {
 
     /// Requests a payout of 0.199 or a refund of 0.009 of a coin, and approves it with this sender.
     #[track_caller]
-    fn approved_transfer(&mut self, of: (&str, &'static str), sent_by: &str) -> EthTransfer {
+    fn approved_transfer(&mut self, kind: &str, asset: &'static str, sent_by: &str) -> EthTransfer {
         let to = self.new_destination();
-        self.approved_to(of, sent_by, to)
-    }
-
-    #[track_caller]
-    fn approved_to(&self, of: (&str, &'static str), sent_by: &str, to: String) -> EthTransfer {
-        let sent = self.request_transfer(of, to);
+        let sent = self.request_transfer(kind, asset, to);
         self.approve(&sent, sent_by);
         sent
     }
 
     #[track_caller]
-    fn request_transfer(&self, (kind, asset): (&str, &'static str), to: String) -> EthTransfer {
+    fn request_transfer(&self, kind: &str, asset: &'static str, to: String) -> EthTransfer {
         let (id, thousandths) = if kind == "payouts" {
             let payee = [asset, "ethereum", &to];
             let running = self.running();
@@ -233,14 +228,15 @@ impl EthMerchant {
 
     /// Returns a new transfer that is in processing and is sent by hand.
     #[track_caller]
-    fn processing_transfer(&mut self, of: (&str, &'static str)) -> EthTransfer {
+    fn processing_transfer(&mut self, kind: &str, asset: &'static str) -> EthTransfer {
         let to = self.new_destination();
-        self.processing_transfer_to(of, to)
+        self.processing_transfer_to(kind, asset, to)
     }
 
     #[track_caller]
-    fn processing_transfer_to(&self, of: (&str, &'static str), to: String) -> EthTransfer {
-        let sent = self.approved_to(of, "hand", to);
+    fn processing_transfer_to(&self, kind: &str, asset: &'static str, to: String) -> EthTransfer {
+        let sent = self.request_transfer(kind, asset, to);
+        self.approve(&sent, "hand");
         let process = json!({ "action": "process" });
         self.apply_action(&sent, &process).expect(200);
         sent
@@ -249,13 +245,13 @@ impl EthMerchant {
     /// Sends a new transfer and returns the transfer and the transaction id. If the transfer is sent by hand, the id
     /// is not entered yet.
     #[track_caller]
-    fn send_transfer(&mut self, of: (&str, &'static str)) -> (EthTransfer, String) {
+    fn send_transfer(&mut self, kind: &str, asset: &'static str) -> (EthTransfer, String) {
         if self.sent_by == "signer" {
-            let sent = self.approved_transfer(of, self.sent_by);
+            let sent = self.approved_transfer(kind, asset, self.sent_by);
             let txid = self.wait_for_signer_txid(&sent);
             return (sent, txid);
         }
-        let sent = self.processing_transfer(of);
+        let sent = self.processing_transfer(kind, asset);
         let txid = self.send_transfer_amount(&sent);
         (sent, txid)
     }
@@ -263,8 +259,8 @@ impl EthMerchant {
     /// Sends new transfers and enters the transaction ids. Returns the transfers and the ids.
     #[track_caller]
     fn enter_txids(&mut self, all: &[(&str, &'static str)]) -> (Vec<EthTransfer>, Vec<String>) {
-        let attached = all.iter().map(|of| {
-            let (sent, txid) = self.send_transfer(*of);
+        let attached = all.iter().map(|&(kind, asset)| {
+            let (sent, txid) = self.send_transfer(kind, asset);
             if self.sent_by == "hand" {
                 self.enter_txid(&sent, &txid);
             }

@@ -14,7 +14,7 @@ const BY_HAND: [(&str, SentBy); 2] = [ROUNDS[0][0], ROUNDS[1][0]];
 fn unknown_txid_is_reviewed_after_6_hours_and_can_be_corrected() {
     let Some(node) = start_node(&[]) else { return };
     let mut merchant = LitecoinMerchant::open(&node);
-    let sent = BY_HAND.map(|who| merchant.processing_transfer(who, None));
+    let sent = BY_HAND.map(|(kind, by)| merchant.processing_transfer(kind, by, None));
     for of in &sent {
         for wrong in ["deadbeef", "0x", &"g".repeat(64), &"a".repeat(63)] {
             let refused = merchant.apply_pay_action(of, wrong);
@@ -66,7 +66,7 @@ fn unknown_txid_is_reviewed_after_6_hours_and_can_be_corrected() {
 fn exact_payment_settles_without_a_txid() {
     let Some(node) = start_node(&[]) else { return };
     let mut merchant = LitecoinMerchant::open(&node);
-    let sent = BY_HAND.map(|who| merchant.processing_transfer(who, None));
+    let sent = BY_HAND.map(|(kind, by)| merchant.processing_transfer(kind, by, None));
     let made = sent.each_ref().map(|of| merchant.payer.pay(&[(&of.to, of.units)]));
     merchant.restart_and_sync();
     for (of, made) in sent.iter().zip(&made) {
@@ -84,7 +84,7 @@ fn exact_payment_settles_without_a_txid() {
 fn transfer_not_found_for_24_hours_is_reviewed() {
     let Some(node) = start_node(&[]) else { return };
     let mut merchant = LitecoinMerchant::open(&node);
-    let sent = BY_HAND.map(|who| merchant.processing_transfer(who, None));
+    let sent = BY_HAND.map(|(kind, by)| merchant.processing_transfer(kind, by, None));
     for (hours, state) in [(23, "waiting"), (1, "needs_review")] {
         merchant.advance_hours(hours);
         merchant.restart_and_sync();
@@ -106,7 +106,7 @@ fn transaction_in_the_mempool_for_a_day_shows_its_age() {
     let Some(node) = start_node(&[]) else { return };
     let mut merchant = LitecoinMerchant::open(&node);
     for round in ROUNDS {
-        let sent = round.map(|who| merchant.send_transfer(who, 100));
+        let sent = round.map(|(kind, by)| merchant.send_transfer(kind, by, 100));
         merchant.restart_and_sync();
         let since = sent.each_ref().map(|(of, _)| {
             let seen = merchant.wait_for_state(of, ["processing", "seen"]);
@@ -142,7 +142,8 @@ fn entered_txid_is_looked_up_or_found_by_rescan() {
         // The first transaction pays 0.5 percent too much and is proposed to the operator. The second pays three
         // times the amount. It is not kept, as 20 newer payments of other amounts follow.
         let sent = [0, 1].map(|at: usize| {
-            let sent = merchant.processing_transfer(BY_HAND[at], None);
+            let (kind, by) = BY_HAND[at];
+            let sent = merchant.processing_transfer(kind, by, None);
             let units = [sent.units + sent.units / 200, sent.units * 3][at];
             let made = merchant.payer.pay(&[(&sent.to, units)]);
             (sent, made)
@@ -197,8 +198,8 @@ fn underpaying_transaction_is_reviewed_until_corrected() {
     let Some(node) = start_node(&[]) else { return };
     let mut merchant = LitecoinMerchant::open(&node);
     for round in ROUNDS {
-        let sent = round.map(|who| {
-            let sent = merchant.processing_transfer(who, None);
+        let sent = round.map(|(kind, by)| {
+            let sent = merchant.processing_transfer(kind, by, None);
             let short = merchant.payer.pay(&[(&sent.to, 100_000)]);
             merchant.enter_txid(&sent, &short.txid);
             (sent, short)
@@ -242,9 +243,8 @@ fn underpaying_transaction_is_reviewed_until_corrected() {
 fn each_output_of_a_transaction_pays_one_transfer() {
     let Some(node) = start_node(&[]) else { return };
     let mut merchant = LitecoinMerchant::open(&node);
-    let by_hand = ("refunds", SentBy::Hand);
-    let first = merchant.processing_transfer(by_hand, None);
-    let second = merchant.processing_transfer(by_hand, Some(&first.to));
+    let first = merchant.processing_transfer("refunds", SentBy::Hand, None);
+    let second = merchant.processing_transfer("refunds", SentBy::Hand, Some(&first.to));
     let made = merchant.payer.pay(&[(&first.to, first.units)]);
     merchant.enter_txid(&first, &made.txid);
     for state in [["processing", "seen"], ["paid", "settled"]] {
@@ -256,7 +256,7 @@ fn each_output_of_a_transaction_pays_one_transfer() {
         merchant.payer.mine(CONFIRMATIONS);
     }
     // The server stores the signer's response and opens a review of the transfer.
-    let third = merchant.processing_transfer(("refunds", SentBy::Signer), Some(&first.to));
+    let third = merchant.processing_transfer("refunds", SentBy::Signer, Some(&first.to));
     merchant.enter_txid(&third, &made.txid);
     merchant.restart_and_sync();
     merchant.wait_for_review(

@@ -4,8 +4,6 @@ use super::litecoin_shop::{LitecoinMerchant, LitecoinTransfer, SentBy, start_nod
 use crate::support::{Response, polling};
 use serde_json::{Value, json};
 
-const REFUND: (&str, SentBy) = ("refunds", SentBy::Signer);
-
 impl LitecoinMerchant<'_> {
     /// Sets the market rate of litecoin in EUR.
     #[track_caller]
@@ -49,7 +47,7 @@ fn refund_sends_the_share_of_what_came_in_whatever_the_market_is() {
     let merchant = LitecoinMerchant::open(&node);
     // 0.2 LTC came in for 20.00 EUR. Now a coin is worth half of that.
     merchant.set_market_rate("50");
-    let first = merchant.request_transfer(REFUND, None, Some("10.00"));
+    let first = merchant.request_transfer("refunds", SentBy::Signer, None, Some("10.00"));
     let proposed = merchant.proposed_terms(&first);
     let received = json!({ "amount": "0.2", "value": "20.00", "rate": "100", "share": "0.1" });
     assert_eq!(proposed["received"], received);
@@ -57,7 +55,7 @@ fn refund_sends_the_share_of_what_came_in_whatever_the_market_is() {
     assert_eq!(found, ["received", "50", "signer"]);
     merchant.assert_approved(&first, &json!({}), ["received", "100", "0.099", "signer"]);
 
-    let second = merchant.request_transfer(REFUND, None, Some("5.00"));
+    let second = merchant.request_transfer("refunds", SentBy::Signer, None, Some("5.00"));
     for (fields, message) in [
         (
             json!({ "basis": "market" }),
@@ -86,11 +84,11 @@ fn refund_sends_the_share_of_what_came_in_whatever_the_market_is() {
 
     // Where the coin has gained, the market sends fewer coins than the share.
     merchant.set_market_rate("200");
-    let third = merchant.request_transfer(REFUND, None, Some("4.00"));
+    let third = merchant.request_transfer("refunds", SentBy::Signer, None, Some("4.00"));
     let market = json!({ "basis": "market" });
     merchant.assert_approved(&third, &market, ["market", "200", "0.019", "signer"]);
 
-    let payout = merchant.request_transfer(("payouts", SentBy::Hand), None, None);
+    let payout = merchant.request_transfer("payouts", SentBy::Hand, None, None);
     assert_eq!(merchant.proposed_terms(&payout)["received"], Value::Null);
     let refused = merchant.approve_with(&payout, &json!({ "basis": "market" }));
     refused.assert_error(400, "invalid_request", Some("basis"));
@@ -104,7 +102,8 @@ fn signer_limit_counts_what_the_coins_are_worth() {
     merchant.change_account(&json!({ "signerLimit": "100.00" }));
     // 1.00 EUR came in as 0.01 LTC, which is now worth 40.00 EUR.
     merchant.set_market_rate("4000");
-    let refunds = [(); 3].map(|()| merchant.request_transfer(REFUND, None, Some("1.00")));
+    let refunds =
+        [(); 3].map(|()| merchant.request_transfer("refunds", SentBy::Signer, None, Some("1.00")));
     for (at, sender) in [(0, "signer"), (1, "signer"), (2, "hand")] {
         merchant.assert_approved(&refunds[at], &json!({}), ["received", "100", "0.009", sender]);
     }
@@ -117,7 +116,7 @@ fn signer_limit_counts_what_the_coins_are_worth() {
     merchant.till.set_rates(r#"{"BTC": {"EUR": "100"}}"#);
     let gone = "select count(*) || '' from rate_figures where coin = 'LTC'";
     merchant.till.served.wait_for_query_result(gone, &["0"]);
-    let last = merchant.request_transfer(REFUND, None, Some("1.00"));
+    let last = merchant.request_transfer("refunds", SentBy::Signer, None, Some("1.00"));
     let problem = merchant.proposed_terms(&last)["signerProblem"].clone();
     assert!(problem.as_str().unwrap().contains("no fresh market rate"), "{problem}");
     merchant.assert_approved(&last, &json!({}), ["received", "100", "0.009", "hand"]);
@@ -141,7 +140,7 @@ fn signer_waits_while_the_account_is_suspended_or_maintenance_is_on() {
         ("maintenance", "maintenance is on: the signer sends nothing until it ends"),
         ("suspended", "the account is suspended: the signer sends nothing until it is active"),
     ] {
-        let sent = merchant.request_transfer(REFUND, None, Some("1.00"));
+        let sent = merchant.request_transfer("refunds", SentBy::Signer, None, Some("1.00"));
         match hold {
             "maintenance" => set_maintenance(&merchant, true),
             status => set_status(&merchant, status),

@@ -12,8 +12,9 @@ fn unknown_txid_is_reviewed_after_6_hours_of_blocks_and_can_be_corrected() {
     let Some(mut merchant) = EthMerchant::open(UNTESTED) else {
         return;
     };
-    let both = [("payouts", ETH), ("refunds", USDC)].map(|of| merchant.processing_transfer(of));
-    let forgotten = merchant.processing_transfer(("refunds", ETH));
+    let both = [("payouts", ETH), ("refunds", USDC)]
+        .map(|(kind, asset)| merchant.processing_transfer(kind, asset));
+    let forgotten = merchant.processing_transfer("refunds", ETH);
     let invented = format!("0x{}", "ab".repeat(32));
     for sent in &both {
         for wrong in ["deadbeef", "0xdeadbeef", "0x", &"a".repeat(63), &"g".repeat(64)] {
@@ -65,17 +66,17 @@ fn exact_amount_without_a_txid_is_matched_once() {
         ([("payouts", ETH), ("refunds", USDC)], USDC),
         ([("payouts", USDC), ("refunds", ETH)], ETH),
     ] {
-        let first = kinds.map(|of| merchant.processing_transfer(of));
+        let first = kinds.map(|(kind, asset)| merchant.processing_transfer(kind, asset));
         let txids = first.each_ref().map(|sent| merchant.send_transfer_amount(sent));
         // A transaction with a different amount is only proposed to the operator.
-        let less = merchant.processing_transfer(("refunds", coin));
+        let less = merchant.processing_transfer("refunds", coin);
         let proposed = merchant.send_coin(coin, &less.to, less.units - 1);
         merchant.restart_and_sync();
         merchant.assert_all_seen(&first, &txids);
         merchant.assert_waiting(&less);
         assert_eq!(merchant.read_transfer(&less)["proposals"][0]["txid"], proposed);
         merchant.enter_txid(&first[1], &txids[1]);
-        let second = merchant.processing_transfer_to(("refunds", coin), first[1].to.clone());
+        let second = merchant.processing_transfer_to("refunds", coin, first[1].to.clone());
         for _ in 0..2 {
             let refused = merchant.apply_pay_action(&second, &txids[1]);
             refused.assert_error(409, "invalid_transition", Some("txid"));
@@ -95,7 +96,8 @@ fn wrong_transaction_is_reviewed_until_corrected() {
     let Some(mut merchant) = EthMerchant::open(UNTESTED) else {
         return;
     };
-    let both = [("payouts", USDC), ("refunds", ETH)].map(|of| merchant.processing_transfer(of));
+    let both = [("payouts", USDC), ("refunds", ETH)]
+        .map(|(kind, asset)| merchant.processing_transfer(kind, asset));
     let short = both.each_ref().map(|sent| merchant.send_coin(sent.asset, &sent.to, 1_000));
     let nobody = merchant.new_destination();
     let elsewhere = both.each_ref().map(|sent| merchant.send_coin(sent.asset, &nobody, sent.units));
@@ -137,7 +139,8 @@ fn reverted_transaction_is_reviewed_and_fails_without_force_when_final() {
     let contract = merchant.node.deploy_forwarder();
     let (before, both) = (
         available_eur_balance(merchant.running()),
-        [("payouts", ETH), ("refunds", USDC)].map(|of| merchant.processing_transfer(of)),
+        [("payouts", ETH), ("refunds", USDC)]
+            .map(|(kind, asset)| merchant.processing_transfer(kind, asset)),
     );
     let txids = both.each_ref().map(|sent| {
         let (to, units) = (address_word(&sent.to), format!("{:064x}", sent.units));

@@ -59,9 +59,10 @@ impl EthMerchant {
     #[track_caller]
     pub(super) fn new_transfer_with_running_signer(
         &mut self,
-        of: (&str, &'static str),
+        kind: &str,
+        asset: &'static str,
     ) -> EthTransfer {
-        let sent = self.approved_transfer(of, self.sent_by);
+        let sent = self.approved_transfer(kind, asset, self.sent_by);
         self.start_processing(&sent);
         sent
     }
@@ -146,7 +147,7 @@ fn kill_after_each_step_does_not_repeat_the_signer() {
     let mut starts = 0;
     for kinds in [[("payouts", ETH), ("refunds", USDC)], [("payouts", USDC), ("refunds", ETH)]] {
         let sent = merchant.node.transaction_count();
-        let both = kinds.map(|of| merchant.approved_transfer(of, "signer"));
+        let both = kinds.map(|(kind, asset)| merchant.approved_transfer(kind, asset, "signer"));
         let txids = both.each_ref().map(|sent| merchant.wait_for_signer_txid(sent));
         merchant.restart_and_sync();
         merchant.assert_all_seen(&both, &txids);
@@ -173,12 +174,12 @@ fn signer_that_outlives_the_server_is_not_run_again() {
     let Some(mut merchant) = open_with_signer() else {
         return;
     };
-    for (at, of) in [("payouts", USDC), ("refunds", ETH)].into_iter().enumerate() {
+    for (at, (kind, asset)) in [("payouts", USDC), ("refunds", ETH)].into_iter().enumerate() {
         let before = merchant.node.transaction_count();
         std::fs::remove_file(merchant.gate_path()).unwrap();
         let made = Command::new("mkfifo").arg(merchant.gate_path()).status();
         assert!(made.unwrap().success());
-        let sent = merchant.approved_transfer(of, "signer");
+        let sent = merchant.approved_transfer(kind, asset, "signer");
         assert!(polling::wait_until(|| merchant.signer_start_count() > at));
         merchant.restart_and_sync();
         merchant.wait_for_review(&sent, "nobody knows whether the signer sent it");
@@ -206,12 +207,12 @@ fn lost_signer_transaction_fails_no_later_transfer() {
         return;
     };
     merchant.node.set_mining_paused(true);
-    let lost = merchant.approved_transfer(("payouts", ETH), "signer");
+    let lost = merchant.approved_transfer("payouts", ETH, "signer");
     let txid = merchant.wait_for_signer_txid(&lost);
     merchant.restart_and_sync();
     merchant.assert_seen(&lost, &txid);
     merchant.node.call_rpc("anvil_dropAllTransactions", json!([]));
-    let next = [USDC, ETH].map(|asset| merchant.approved_transfer(("refunds", asset), "signer"));
+    let next = [USDC, ETH].map(|asset| merchant.approved_transfer("refunds", asset, "signer"));
     let problem = "tries again every 10 minutes: the node does not know an earlier transaction";
     for (round, state) in [(1, "waiting"), (2, "needs_review")] {
         for sent in &next {
@@ -249,8 +250,8 @@ fn payment_of_an_approved_transfer_holds_the_signer() {
     let Some(mut merchant) = open_with_signer() else {
         return;
     };
-    for (at, of) in [("payouts", USDC), ("refunds", ETH)].into_iter().enumerate() {
-        let sent = merchant.approved_transfer(of, "hand");
+    for (at, (kind, asset)) in [("payouts", USDC), ("refunds", ETH)].into_iter().enumerate() {
+        let sent = merchant.approved_transfer(kind, asset, "hand");
         let arrived = merchant.send_transfer_amount(&sent);
         merchant.restart_and_sync();
         let exactly = "pays exactly the amount";

@@ -22,7 +22,7 @@ fn pay_ended_transfers(merchant: &mut EthMerchant) {
 #[track_caller]
 fn end_then_pay_transfers(merchant: &mut EthMerchant, [first, second]: [&str; 2]) {
     let cancelled = [(first, ETH), (second, USDC)];
-    let cancelled = cancelled.map(|of| merchant.approved_transfer(of, "hand"));
+    let cancelled = cancelled.map(|(kind, asset)| merchant.approved_transfer(kind, asset, "hand"));
     for sent in &cancelled {
         merchant.apply_action(sent, &json!({ "action": "cancel" })).expect(200);
     }
@@ -34,9 +34,9 @@ fn end_then_pay_transfers(merchant: &mut EthMerchant, [first, second]: [&str; 2]
     // If transfers are sent by hand, `other` has no transaction, and the transaction of `attached` is in the mempool.
     // If the signer sends, both transfers have transactions, which are dropped below.
     let other = if is_by_hand {
-        merchant.processing_transfer((first, USDC))
+        merchant.processing_transfer(first, USDC)
     } else {
-        merchant.send_transfer((first, USDC)).0
+        merchant.send_transfer(first, USDC).0
     };
     let failed = [other, attached.remove(0)];
     merchant.restart_and_sync();
@@ -97,7 +97,8 @@ fn overpay_transfers(merchant: &mut EthMerchant, [first, second]: [&str; 2]) {
     let all = [(first, USDC), (second, ETH), ("refunds", USDC)];
     let starts = usize::from(merchant.sent_by == "signer");
     let sent = [0, 1, 2].map(|at: usize| {
-        let sent = merchant.new_transfer_with_running_signer(all[at]);
+        let (kind, asset) = all[at];
+        let sent = merchant.new_transfer_with_running_signer(kind, asset);
         let more = sent.units / 100 + u128::from(at < 2);
         let txid = merchant.send_coin(sent.asset, &sent.to, sent.units + more);
         merchant.attach_txid(&sent, &txid);

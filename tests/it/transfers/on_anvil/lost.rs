@@ -126,7 +126,8 @@ fn reorged_transaction_settles_in_its_new_block() {
 
 fn play_reorg(merchant: &mut EthMerchant) {
     let before = merchant.node.call_rpc("evm_snapshot", json!([]));
-    let both = [("payouts", USDC), ("refunds", ETH)].map(|of| merchant.send_transfer(of));
+    let both = [("payouts", USDC), ("refunds", ETH)]
+        .map(|(kind, asset)| merchant.send_transfer(kind, asset));
     let (both, txids): (Vec<EthTransfer>, Vec<String>) = both.into_iter().unzip();
     let raws = signed_transactions(merchant, &txids);
     // By hand, only the first id is entered. The server finds the second transaction by itself.

@@ -38,20 +38,18 @@ fn held_transfer_lists_candidate_transactions_and_matches_none() {
 /// Copies the file when it has a transfer at each step, sends the transfers, and restores the copy.
 #[track_caller]
 fn restore_old_copy(merchant: &mut EthMerchant, payout: usize) -> CopiedEthTransfers {
-    let kind = |place: usize| {
-        let kind = ["refunds", "payouts"][usize::from(place == payout)];
-        (kind, [ETH, USDC][(place + payout) % 2])
-    };
-    let unsent = merchant.new_transfer_with_running_signer(("refunds", USDC));
+    let kind = |place: usize| ["refunds", "payouts"][usize::from(place == payout)];
+    let asset = |place: usize| [ETH, USDC][(place + payout) % 2];
+    let unsent = merchant.new_transfer_with_running_signer("refunds", USDC);
     if merchant.sent_by == "signer" {
         merchant.write_signer_response(&unsent, r#"{"sent": false, "reason": "low funds"}"#);
         merchant.wait_for_review(&unsent, "the signer sent nothing: low funds");
     }
     // The signer is busy with this transfer when the next transfer is approved.
-    let processing = merchant.new_transfer_with_running_signer(kind(2));
-    let approved = merchant.approved_transfer(kind(1), merchant.sent_by);
+    let processing = merchant.new_transfer_with_running_signer(kind(2), asset(2));
+    let approved = merchant.approved_transfer(kind(1), asset(1), merchant.sent_by);
     let to = merchant.new_destination();
-    let requested = merchant.request_transfer(kind(0), to);
+    let requested = merchant.request_transfer(kind(0), asset(0), to);
     let copy = merchant.till.served.path(&format!("copy{payout}.db"));
     let copy = copy.to_str().unwrap();
     merchant.till.run_coffer(&["backup", copy]);

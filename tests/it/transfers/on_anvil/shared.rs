@@ -26,10 +26,10 @@ fn each_log_of_a_transaction_pays_one_transfer() {
     let Some(mut merchant) = EthMerchant::open(UNTESTED) else {
         return;
     };
-    let payout = merchant.processing_transfer(("payouts", USDC));
-    let first = merchant.processing_transfer(("refunds", USDC));
+    let payout = merchant.processing_transfer("payouts", USDC);
+    let first = merchant.processing_transfer("refunds", USDC);
     let [second, third] =
-        [(); 2].map(|()| merchant.processing_transfer_to(("refunds", USDC), first.to.clone()));
+        [(); 2].map(|()| merchant.processing_transfer_to("refunds", USDC, first.to.clone()));
     merchant.node.set_mining_paused(true);
     let txid = send_batch(&merchant, &[&payout, &first, &second]);
     // The transaction is not in a block yet.
@@ -61,8 +61,9 @@ fn entered_txid_takes_its_output_from_an_automatic_match() {
         return;
     };
     for asset in [ETH, USDC] {
-        let first = merchant.processing_transfer(("refunds", asset));
-        let second = merchant.approved_to(("refunds", asset), "hand", first.to.clone());
+        let first = merchant.processing_transfer("refunds", asset);
+        let second = merchant.request_transfer("refunds", asset, first.to.clone());
+        merchant.approve(&second, "hand");
         let found = merchant.send_transfer_amount(&first);
         merchant.restart_and_sync();
         merchant.assert_seen(&first, &found);
@@ -87,14 +88,15 @@ fn signer_txid_that_pays_another_transfer_is_reviewed() {
         let script = format!("cat > /dev/null\ncat {}", till.served.path("answer").display());
         vec!["--signer".to_owned(), till.served.write_program("signer", &script)]
     });
-    let first = merchant.processing_transfer(("refunds", ETH));
+    let first = merchant.processing_transfer("refunds", ETH);
     let txid = merchant.send_transfer_amount(&first);
     merchant.enter_txid(&first, &txid);
     merchant.restart_and_sync();
     merchant.assert_seen(&first, &txid);
     let answer = json!({ "txid": txid }).to_string();
     std::fs::write(merchant.till.served.path("answer"), answer).unwrap();
-    let second = merchant.approved_to(("refunds", ETH), "signer", first.to.clone());
+    let second = merchant.request_transfer("refunds", ETH, first.to.clone());
+    merchant.approve(&second, "signer");
     let reviewed =
         merchant.wait_for_review(&second, "pays this destination for other transfers only");
     assert_eq!(reviewed["txid"], txid);

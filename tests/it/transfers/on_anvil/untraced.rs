@@ -19,7 +19,7 @@ fn contract_transfer_of_coin_is_seen_only_with_traces() {
         proxy.inject(method, RpcFault::error(-32601, "Method not found"));
     }
     let mut merchant = EthMerchant::open_with_node(node, &proxy.url(), |_, _| Vec::new());
-    let both = ["payouts", "refunds"].map(|kind| merchant.processing_transfer((kind, ETH)));
+    let both = ["payouts", "refunds"].map(|kind| merchant.processing_transfer(kind, ETH));
     let txids = both.each_ref().map(|sent| {
         let to = [address_word(&sent.to)];
         let node = &merchant.node;
