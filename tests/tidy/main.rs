@@ -13,6 +13,7 @@ mod blocks;
 mod guides;
 mod layers;
 mod names;
+mod parameters;
 mod places;
 mod rooms;
 mod routes;
@@ -44,6 +45,7 @@ rules! {
     tests_do_not_sleep: places::sleeps_in_tests,
     statements_are_in_store: places::misplaced_statements,
     nothing_is_unfinished: places::unfinished_work_markers,
+    no_tuple_stands_for_two_parameters: parameters::tuple_parameters,
     files_are_short_and_say_what_they_do: shape::misshapen_files,
     every_sql_file_is_used: shape::unused_sql_files,
     the_top_level_is_fixed: shape::top_level_faults,
