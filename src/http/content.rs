@@ -50,3 +50,16 @@ pub(super) enum Content {
     Events(&'static Component),
     Empty,
 }
+
+impl Content {
+    /// Returns the media type, `None` for an answer without a body.
+    pub(super) const fn media_type(self) -> Option<&'static str> {
+        match self {
+            Content::Component(_) | Content::AnyJson => Some("application/json"),
+            Content::Text => Some("text/plain"),
+            Content::Csv => Some("text/csv"),
+            Content::Events(_) => Some("text/event-stream"),
+            Content::Empty => None,
+        }
+    }
+}

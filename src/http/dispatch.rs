@@ -19,7 +19,7 @@ use super::route::{AnswerPolicy, ListenerRoutes, ReplyFuture, Route};
 use super::router::{RouteMatch, Router};
 use super::routes::routes;
 use super::stream::ReplyBody;
-use super::{accept, error, large_answers, openapi, pages, public};
+use super::{accept, error, large_answers, openapi, pages, public, reference};
 use crate::clock::Clock;
 use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::service::{Error, QuotaOwner, Service};
@@ -90,6 +90,7 @@ pub fn create_front(
     let interface = OperationTable {
         operations: routes(true).map(Route::operation_info).collect(),
         document: openapi::document,
+        reference: reference::reference,
     };
     Front::new(service, clock, settings, interface).map(Arc::new)
 }

@@ -20,6 +20,7 @@ use crate::clock::Clock;
 use crate::domain::time::Time;
 use crate::service::followed::nodes::NodeControl;
 use crate::service::{Error, QuotaOwner, Service};
+use crate::web::reference::Topic;
 use hyper::body::Bytes;
 use sandbox::{Sandbox, SandboxSettings};
 use std::collections::BTreeMap;
@@ -132,6 +133,8 @@ pub(super) struct OperationTable {
     pub(super) operations: Vec<OperationInfo>,
     /// Returns the OpenAPI document of a server at this URL.
     pub(super) document: fn(&str, DocumentKind) -> String,
+    /// Returns the topics of the API reference of a server at this URL. The second argument is `true` for a sandbox.
+    pub(super) reference: fn(&str, bool) -> Vec<Topic>,
 }
 
 /// Id of a request, formatted as text only when needed.
@@ -240,6 +243,11 @@ impl Front {
     pub(super) fn controls_document(&self) -> Bytes {
         let make = || (self.interface.document)(&self.public_url, DocumentKind::Sandbox).into();
         self.controls_document.get_or_init(make).clone()
+    }
+
+    /// Returns the topics of the API reference.
+    pub(super) fn reference_topics(&self) -> Vec<Topic> {
+        (self.interface.reference)(&self.public_url, self.sandbox.is_some())
     }
 
     /// Returns a page of the API reference, compressed with gzip: `None` for an unknown name. The first call creates all

@@ -1,4 +1,4 @@
-//! The content of the reference pages, read from the OpenAPI documents.
+//! The content of the reference pages, made from the routes and the schemas of the OpenAPI documents.
 //!
 //! Invariant: the pages show every operation and every used object of the documents, and nothing else.
 
@@ -6,311 +6,197 @@ mod clients;
 mod command;
 mod fields;
 
+use super::auth::Auth;
 use super::error;
+use super::front::DocumentKind;
+use super::openapi::components::schemas;
+use super::openapi::errors::example_text;
+use super::openapi::parameters::{Parameter, parameters};
+use super::openapi::webhooks;
+use super::route::{self, Route, RouteAnswer, Tag};
+use crate::domain::event::EventType;
 use crate::domain::refusal::RefusalCode;
 use crate::web::reference::{
     Body, Content, ErrorDoc, ErrorGroup, Field, ObjectDoc, OperationDoc, ResponseDoc, Topic,
     Webhook,
 };
-use fields::{Schemas, referenced_name};
+use fields::{object_fields, schema_field, text_field};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Returns the topics of the reference for a server at this URL. `documents` are the OpenAPI documents of the server.
-///
-/// # Errors
-/// [`serde_json::Error`] if a document is not JSON.
-pub(super) fn reference(
-    url: &str,
-    is_sandbox: bool,
-    documents: &[&[u8]],
-) -> Result<Vec<Topic>, serde_json::Error> {
-    let documents = documents.iter().map(|text| serde_json::from_slice(text));
-    let mut documents: Vec<Value> = documents.collect::<Result<_, _>>()?;
-    documents.iter_mut().for_each(inline_shared_answers);
-    let mut schemas = Map::new();
-    for document in &documents {
-        let own = document.pointer("/components/schemas");
-        schemas.extend(own.and_then(Value::as_object).cloned().unwrap_or_default());
-    }
-    let schemas = Schemas(&schemas);
-    let server = DocumentedServer { url, is_sandbox, schemas };
-    let webhooks = documents.iter().flat_map(|document| entries(document, "webhooks"));
-    let webhooks = webhooks.filter_map(|(name, path)| Some((name, path.get("post")?)));
-    let webhooks: Vec<_> = webhooks.collect();
-    let headers = webhooks.first().map(|(_, webhook)| server.parameter_fields(webhook));
-    let topics = documents.iter().flat_map(|document| server.topics(document));
+/// Returns the topics of the reference for a server at this URL.
+pub(super) fn reference(url: &str, is_sandbox: bool) -> Vec<Topic> {
+    let controls = is_sandbox.then_some(DocumentKind::Sandbox);
+    let documents = [DocumentKind::Interface].into_iter().chain(controls);
+    let mut routes: Vec<&Route> = documents.flat_map(DocumentKind::routes).collect();
+    // Operations of one path are together, as in the documents.
+    let paths: Vec<&str> = routes.iter().map(|route| route.path).collect();
+    routes.sort_by_cached_key(|route| paths.iter().position(|path| *path == route.path));
+    let schemas = schemas(&routes);
+    let server = DocumentedServer { url, is_sandbox, schemas: &schemas };
+    let topics = Tag::ALL.iter().filter_map(|tag| server.operations_topic(*tag, &routes));
     let mut topics: Vec<Topic> = topics.collect();
-    let objects = server.object_docs(&topics, &webhooks);
-    let events = webhooks.iter().map(|(name, webhook)| webhook_doc(name, webhook)).collect();
-    let webhooks = Content::Webhooks { headers: headers.unwrap_or_default(), events };
+    let objects = object_docs(&schemas, &topics);
+    let headers = webhooks::headers().map(parameter_field).into();
+    let events = EventType::ALL.iter().map(webhook_doc).collect();
+    let webhooks = Content::Webhooks { headers, events };
     topics.push(topic("Webhooks", "Requests from Coffer to your server.", webhooks));
-    let errors = Content::Errors(error_docs(&documents));
+    let errors = Content::Errors(error_docs(&routes));
     topics.push(topic("Errors", "Every error code with its status and an example.", errors));
     let objects = Content::Objects(objects);
     topics.push(topic("Objects", "Objects that requests and answers contain.", objects));
-    Ok(topics)
+    topics
 }
 
-fn topic(name: &str, about: &str, content: Content) -> Topic {
-    Topic { id: anchor(name), name: name.to_owned(), about: about.to_owned(), content }
-}
-
-/// Replaces each reference to a shared answer by a copy of the answer.
-fn inline_shared_answers(document: &mut Value) {
-    let shared = document.pointer("/components/responses").cloned();
-    let paths = document.get_mut("paths").and_then(Value::as_object_mut);
-    let operations = paths.into_iter().flat_map(Map::values_mut);
-    let operations = operations.filter_map(Value::as_object_mut);
-    for operation in operations.flat_map(Map::values_mut) {
-        let responses = operation.get_mut("responses").and_then(Value::as_object_mut);
-        for response in responses.into_iter().flat_map(Map::values_mut) {
-            let reference = response.get("$ref").and_then(Value::as_str);
-            let name = reference.and_then(|reference| reference.rsplit('/').next());
-            if let Some(found) = name.and_then(|name| shared.as_ref()?.get(name)) {
-                *response = found.clone();
-            }
-        }
-    }
+fn topic(name: &'static str, about: &'static str, content: Content) -> Topic {
+    Topic { id: anchor(name), name, about, content }
 }
 
 /// A server in the API reference, with the schemas of its OpenAPI documents.
 struct DocumentedServer<'a> {
     url: &'a str,
     is_sandbox: bool,
-    schemas: Schemas<'a>,
+    schemas: &'a Map<String, Value>,
 }
 
 impl DocumentedServer<'_> {
-    /// Returns the operations of a document, one topic for each tag.
-    fn topics(&self, document: &Value) -> Vec<Topic> {
-        let tags = document.get("tags").and_then(Value::as_array);
-        let topics = tags.into_iter().flatten().filter_map(|tag| {
-            let name = text_field(tag, "name");
-            let mut operations = Vec::new();
-            for (path, methods) in entries(document, "paths") {
-                for (method, operation) in methods.as_object().into_iter().flatten() {
-                    if operation.pointer("/tags/0").and_then(Value::as_str) == Some(&name) {
-                        operations.push(self.operation_doc(path, method, operation));
-                    }
-                }
-            }
-            let content = Content::Operations(operations);
-            let topic = topic(&name, &text_field(tag, "description"), content);
-            (!topic.entries().is_empty()).then_some(topic)
-        });
-        topics.collect()
+    /// Returns the topic of a tag, `None` if no operation has the tag.
+    fn operations_topic(&self, tag: Tag, routes: &[&'static Route]) -> Option<Topic> {
+        let tagged = routes.iter().filter(|route| route.tag == Some(tag));
+        let operations: Vec<_> = tagged.map(|route| self.operation_doc(route)).collect();
+        let (name, about) = tag.name_and_description();
+        (!operations.is_empty()).then(|| topic(name, about, Content::Operations(operations)))
     }
 
-    fn operation_doc(&self, path: &str, method: &str, operation: &Value) -> OperationDoc {
-        let method = method.to_ascii_uppercase();
-        let (caller, key) = required_credentials(operation);
-        let sent = operation.get("requestBody");
-        // A body that is not JSON is a file. The summary of its operation describes it.
-        let json = sent.filter(|sent| sent.pointer("/content/application~1json").is_some());
-        let is_file = sent.is_some() && json.is_none();
-        let body = json.map(|body| self.body_doc(body));
-        let example = body.as_ref().map(|body| body.example.as_str());
-        let curl = command::curl_command(self, &method, path, key, example, is_file);
-        let id = text_field(operation, "operationId");
-        let example = json.and_then(|body| body.pointer("/content/application~1json/example"));
-        let clients = clients::client_examples(self, &id, path, key, example);
-        let mut answers = Vec::new();
-        let mut refusals = Vec::new();
-        for (status, response) in entries(operation, "responses") {
-            let json = response.pointer("/content/application~1json");
-            match json.and_then(|json| json.get("examples")) {
-                Some(examples) => refusals.push(error_group(status, examples)),
-                None => answers.push(response_doc(status, response)),
-            }
-        }
+    fn operation_doc(&self, route: &'static Route) -> OperationDoc {
+        let (caller, key) = required_credentials(route.auth());
+        let example = route.body.map(|body| body.component.example());
+        let codes = route.error_codes();
+        let refusals = codes.chunk_by(|one, other| error::status(*one) == error::status(*other));
         OperationDoc {
-            id,
-            summary: text_field(operation, "summary"),
-            path: path.to_owned(),
-            method,
+            id: route.operation,
+            summary: route.summary,
+            path: route.path,
+            method: route.method,
             caller,
             key,
-            parameters: self.parameter_fields(operation),
-            body,
-            answers,
-            refusals,
-            curl,
-            clients,
+            parameters: parameters(route).into_iter().map(parameter_field).collect(),
+            body: route.body.map(|body| self.body_doc(body)),
+            answers: route.answers().into_iter().map(response_doc).collect(),
+            refusals: refusals.filter_map(error_group).collect(),
+            curl: command::curl_command(self, route, key, example.as_ref()),
+            clients: clients::client_examples(self, route, example.as_ref()),
         }
     }
 
-    fn parameter_fields(&self, operation: &Value) -> Vec<Field> {
-        let parameters = operation.get("parameters").and_then(Value::as_array);
-        let parameters = parameters.into_iter().flatten();
-        let parameters = parameters.map(|parameter| {
-            let schema = parameter.get("schema").unwrap_or(&Value::Null);
-            let required = parameter.get("required").and_then(Value::as_bool);
-            Field {
-                place: text_field(parameter, "in"),
-                about: text_field(parameter, "description"),
-                ..self.schemas.field(text_field(parameter, "name"), schema, required == Some(true))
-            }
-        });
-        parameters.collect()
-    }
-
-    fn body_doc(&self, body: &Value) -> Body {
-        let json = body.pointer("/content/application~1json");
-        let json = json.unwrap_or(&Value::Null);
-        let schema = json.get("schema").unwrap_or(&Value::Null);
-        let schema = self.schemas.resolve(schema);
+    fn body_doc(&self, body: route::Body) -> Body {
+        let schema = self.schemas.get(body.component.name()).unwrap_or(&Value::Null);
         Body {
             about: text_field(schema, "description"),
-            is_required: body.get("required").and_then(Value::as_bool) == Some(true),
-            fields: self.schemas.fields(schema),
-            example: example_json(json),
+            is_required: body.is_required,
+            fields: object_fields(schema),
+            example: format_json(&body.component.example()),
         }
     }
+}
 
-    /// Returns every object that an operation, a webhook or another object refers to.
-    fn object_docs(&self, topics: &[Topic], webhooks: &[(&str, &Value)]) -> Vec<ObjectDoc> {
-        let objects = self.schemas.0.iter().map(|(name, schema)| ObjectDoc {
-            name: name.clone(),
-            about: text_field(schema, "description"),
-            fields: self.schemas.fields(schema),
-        });
-        let mut objects: Vec<ObjectDoc> = objects.collect();
-        objects.sort_by(|one, other| one.name.cmp(&other.name));
-        let operations = || {
-            topics.iter().flat_map(|topic| match &topic.content {
-                Content::Operations(operations) => operations.as_slice(),
-                Content::Webhooks { .. } | Content::Errors(_) | Content::Objects(_) => &[],
-            })
-        };
-        let answered = operations().flat_map(|operation| &operation.answers);
-        let answered = answered.filter_map(|answer| answer.object.clone());
-        let sent = operations().filter_map(|operation| operation.body.as_ref());
-        let sent = sent.flat_map(|body| &body.fields);
-        let within = objects.iter().flat_map(|object| &object.fields);
-        let within = within.chain(sent).flat_map(|field| field.objects.clone());
-        let mut wanted: BTreeSet<String> = answered.chain(within).collect();
-        for (_, webhook) in webhooks {
-            let schema = webhook.pointer("/requestBody/content/application~1json/schema");
-            fields::collect_names(schema.unwrap_or(&Value::Null), &mut wanted);
-        }
-        objects.retain(|object| wanted.contains(&object.name));
-        objects
+fn parameter_field(parameter: Parameter) -> Field {
+    Field {
+        place: parameter.place,
+        about: parameter.about.to_owned(),
+        ..schema_field(parameter.name.to_owned(), &parameter.schema, parameter.is_required)
     }
+}
+
+/// Returns every object that an operation, a webhook or another object refers to.
+fn object_docs(schemas: &Map<String, Value>, topics: &[Topic]) -> Vec<ObjectDoc> {
+    let objects = schemas.iter().map(|(name, schema)| ObjectDoc {
+        name: name.clone(),
+        about: text_field(schema, "description"),
+        fields: object_fields(schema),
+    });
+    let mut objects: Vec<ObjectDoc> = objects.collect();
+    objects.sort_by(|one, other| one.name.cmp(&other.name));
+    let operations = || topics.iter().flat_map(Topic::operations);
+    let answered = operations().flat_map(|operation| &operation.answers);
+    let answered = answered.filter_map(|answer| answer.object);
+    let sent = operations().filter_map(|operation| operation.body.as_ref());
+    let sent = sent.flat_map(|body| &body.fields);
+    let within = objects.iter().flat_map(|object| &object.fields);
+    let within = within.chain(sent).flat_map(|field| &field.objects);
+    let named = answered.chain(webhooks::BODIES).map(str::to_owned);
+    let wanted: BTreeSet<String> = named.chain(within.cloned()).collect();
+    objects.retain(|object| wanted.contains(&object.name));
+    objects
 }
 
 /// Returns the credentials that an operation requires: as a phrase for people, and as an identifier for the curl
 /// example.
-fn required_credentials(operation: &Value) -> (&'static str, &'static str) {
-    let schemes = operation.get("security").and_then(Value::as_array);
-    let schemes = schemes.into_iter().flatten().filter_map(Value::as_object);
-    let is_asked = |name: &str| schemes.clone().any(|scheme| scheme.contains_key(name));
-    if is_asked("apiKey") {
-        ("a secret key", "secret")
-    } else if is_asked("publicKey") {
-        ("a public key", "public")
-    } else if is_asked("reseller") {
-        ("a reseller's token", "reseller")
-    } else if is_asked("session") {
-        ("somebody who is signed in", "session")
-    } else if is_asked("metricsToken") {
-        ("the token of --metrics-token, where one is set", "")
-    } else {
-        ("anybody", "")
+const fn required_credentials(auth: Auth) -> (&'static str, &'static str) {
+    match auth {
+        Auth::Secret => ("a secret key", "secret"),
+        Auth::Public => ("a public key", "public"),
+        Auth::Reseller => ("a reseller's token", "reseller"),
+        Auth::Session(_) => ("somebody who is signed in", "session"),
+        Auth::Metrics => ("the token of --metrics-token, where one is set", ""),
+        Auth::Open | Auth::Sandbox => ("anybody", ""),
     }
 }
 
-fn response_doc(status: &str, response: &Value) -> ResponseDoc {
-    let content = response.get("content").and_then(Value::as_object);
-    let content = content.and_then(|content| content.iter().next());
-    let (kind, media) = content.map_or(("", &Value::Null), |(kind, media)| (kind.as_str(), media));
-    let object = media.get("schema").and_then(referenced_name);
+fn response_doc(answer: RouteAnswer) -> ResponseDoc {
+    let component = match answer.content {
+        route::Content::Component(component) => Some(component),
+        _ => None,
+    };
     ResponseDoc {
-        status: match status {
-            "default" => "other".to_owned(),
-            status => status.to_owned(),
+        status: match answer.status {
+            0 => "other".to_owned(),
+            status => status.to_string(),
         },
-        about: text_field(response, "description"),
-        content: kind.to_owned(),
-        object: object.map(str::to_owned),
-        example: example_json(media),
+        about: answer.about,
+        content: answer.content.media_type().unwrap_or_default(),
+        object: component.map(|component| component.name()),
+        example: component.map_or_else(String::new, |shown| format_json(&shown.example())),
     }
 }
 
-/// Returns the error codes of one status, read from the examples in the document.
-fn error_group(status: &str, examples: &Value) -> ErrorGroup {
-    let mut codes: Vec<String> = Vec::new();
-    for error in error_bodies(examples) {
-        let code = text_field(error, "error");
-        if !codes.contains(&code) {
-            codes.push(code);
-        }
-    }
-    ErrorGroup { status: status.to_owned(), codes }
+/// Returns the group of error codes that have the same status, `None` for no codes.
+fn error_group(codes: &[RefusalCode]) -> Option<ErrorGroup> {
+    let status = error::status(*codes.first()?).as_str().to_owned();
+    Some(ErrorGroup { status, codes: codes.iter().map(|code| code.as_str()).collect() })
 }
 
 /// Returns every error code with its status and an example message.
-fn error_docs(documents: &[Value]) -> Vec<ErrorDoc> {
-    let mut found = BTreeMap::new();
-    let paths = documents.iter().flat_map(|document| entries(document, "paths"));
-    let operations = paths.flat_map(|(_, methods)| methods.as_object().into_iter().flatten());
-    let responses = operations.flat_map(|(_, operation)| entries(operation, "responses"));
-    for (status, response) in responses {
-        let examples = response.pointer("/content/application~1json/examples");
-        for error in examples.into_iter().flat_map(error_bodies) {
-            let code = text_field(error, "error");
-            found.entry((status.to_owned(), code.clone())).or_insert_with(|| ErrorDoc {
-                code,
-                status: status.to_owned(),
-                message: text_field(error, "message"),
-            });
+fn error_docs(routes: &[&Route]) -> Vec<ErrorDoc> {
+    let mut messages = BTreeMap::new();
+    for route in routes {
+        for code in route.error_codes() {
+            messages.entry(code.as_str()).or_insert_with(|| example_text(route, code).0);
         }
     }
-    let told: Vec<String> = found.values().map(|refusal: &ErrorDoc| refusal.code.clone()).collect();
-    let everywhere =
-        RefusalCode::ALL.iter().filter(|code| !told.iter().any(|told| told == code.as_str()));
-    for code in everywhere {
-        let (status, code) = (error::status(*code).as_str().to_owned(), code.as_str().to_owned());
-        let message = "any path may answer so; the message says why".to_owned();
-        let refusal = ErrorDoc { code: code.clone(), status: status.clone(), message };
-        found.insert((status, code), refusal);
-    }
-    found.into_values().collect()
+    let errors = RefusalCode::ALL.iter().map(|code| ErrorDoc {
+        code: code.as_str(),
+        status: error::status(*code).as_str().to_owned(),
+        message: messages
+            .remove(code.as_str())
+            .unwrap_or_else(|| "any path may answer so; the message says why".to_owned()),
+    });
+    let mut errors: Vec<ErrorDoc> = errors.collect();
+    errors.sort_by(|one, other| (&one.status, one.code).cmp(&(&other.status, other.code)));
+    errors
 }
 
-/// Returns the error bodies in the examples of a response.
-fn error_bodies(examples: &Value) -> impl Iterator<Item = &Value> {
-    let examples = examples.as_object().into_iter().flatten();
-    examples.filter_map(|(_, example)| example.get("value"))
-}
-
-fn webhook_doc(name: &str, webhook: &Value) -> Webhook {
-    let json = webhook.pointer("/requestBody/content/application~1json");
+fn webhook_doc(kind: &EventType) -> Webhook {
     Webhook {
-        name: name.to_owned(),
-        summary: text_field(webhook, "summary"),
-        example: example_json(json.unwrap_or(&Value::Null)),
+        name: kind.as_str(),
+        summary: webhooks::summary(*kind),
+        example: format_json(&webhooks::event_example(*kind)),
     }
 }
 
-/// Returns the example of a body as formatted JSON, or an empty text if there is none.
-fn example_json(media: &Value) -> String {
-    let example = media.get("example");
-    let example = example.and_then(|example| serde_json::to_string_pretty(example).ok());
-    example.unwrap_or_default()
-}
-
-/// Iterates over the entries of the object in the field `name`.
-fn entries<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = (&'a str, &'a Value)> {
-    let found = value.get(name).and_then(Value::as_object);
-    let found = found.into_iter().flatten();
-    found.map(|(name, value)| (name.as_str(), value))
-}
-
-/// Returns the text in the field `name`, or an empty text if there is none.
-fn text_field(value: &Value, name: &str) -> String {
-    let text = value.get(name).and_then(Value::as_str);
-    text.unwrap_or_default().to_owned()
+/// Formats a JSON value on several lines.
+fn format_json(value: &Value) -> String {
+    serde_json::to_string_pretty(value).unwrap_or_default()
 }
 
 /// Returns the name of a topic in URLs.

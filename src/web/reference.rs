@@ -1,5 +1,5 @@
-//! Fields of the API reference: its first page, `/docs`, and the pages of its topics. `http` fills them from the OpenAPI
-//! documents.
+//! Fields of the API reference: its first page, `/docs`, and the pages of its topics. `http` fills them from the
+//! declarations of the operations.
 //!
 //! Invariant: every field is escaped when it is inserted.
 
@@ -34,9 +34,9 @@ pub struct Topic {
     /// Name in the URL, and fragment identifier on the first page.
     pub id: String,
     /// Name of the topic.
-    pub name: String,
+    pub name: &'static str,
     /// Description of the topic in one sentence.
-    pub about: String,
+    pub about: &'static str,
     /// Content of the topic's page.
     pub content: Content,
 }
@@ -73,6 +73,15 @@ pub struct Entry<'a> {
 }
 
 impl Topic {
+    /// Returns the operations of the topic.
+    #[must_use]
+    pub fn operations(&self) -> &[OperationDoc] {
+        match &self.content {
+            Content::Operations(operations) => operations,
+            Content::Webhooks { .. } | Content::Errors(_) | Content::Objects(_) => &[],
+        }
+    }
+
     /// Returns the headings of the topic's page.
     #[must_use]
     pub fn entries(&self) -> Vec<Entry<'_>> {
@@ -82,7 +91,7 @@ impl Topic {
                 let entries = events.iter().map(|event| Entry {
                     id: format!("webhook-{}", event.name),
                     method: "",
-                    name: &event.name,
+                    name: event.name,
                     summary: &event.summary,
                     words: String::new(),
                 });
@@ -92,7 +101,7 @@ impl Topic {
                 let entries = errors.iter().map(|error| Entry {
                     id: format!("error-{}", error.code),
                     method: "",
-                    name: &error.code,
+                    name: error.code,
                     summary: &error.message,
                     words: error.status.clone(),
                 });
@@ -116,10 +125,10 @@ fn operation_entry(operation: &OperationDoc) -> Entry<'_> {
     let fields = operation.body.as_ref().map(|body| field_names(&body.fields));
     let parameters = field_names(&operation.parameters);
     Entry {
-        id: operation.id.clone(),
-        method: &operation.method,
-        name: &operation.path,
-        summary: &operation.summary,
+        id: operation.id.to_owned(),
+        method: operation.method,
+        name: operation.path,
+        summary: operation.summary,
         words: format!("{} {parameters} {}", operation.id, fields.unwrap_or_default()),
     }
 }
@@ -132,13 +141,13 @@ fn field_names(fields: &[Field]) -> String {
 /// An operation in the API reference.
 pub struct OperationDoc {
     /// Name of the operation, which is also its fragment identifier on the page.
-    pub id: String,
+    pub id: &'static str,
     /// HTTP method: GET, POST, PUT, PATCH or DELETE.
-    pub method: String,
+    pub method: &'static str,
     /// Path, with its parameters in braces.
-    pub path: String,
+    pub path: &'static str,
     /// Description of the operation in one line.
-    pub summary: String,
+    pub summary: &'static str,
     /// Phrase for the credentials that the caller must send.
     pub caller: &'static str,
     /// Kind of credentials in the curl example: `secret`, `public`, `reseller`, `session` or empty.
@@ -172,7 +181,7 @@ pub struct Field {
     /// Name, prefixed by the names of the enclosing objects.
     pub name: String,
     /// Location of a parameter: `path`, `query` or `header`. Empty for a field of a body.
-    pub place: String,
+    pub place: &'static str,
     /// Type in words, for example `string or null`.
     pub kind: String,
     /// Names of the objects that the field may contain. The page links to these objects.
@@ -208,11 +217,11 @@ pub struct ResponseDoc {
     /// HTTP status, or `other` for all statuses that are not listed.
     pub status: String,
     /// Description of the response.
-    pub about: String,
+    pub about: &'static str,
     /// Content type of the response, empty for a response without content.
-    pub content: String,
+    pub content: &'static str,
     /// Name of the object in the response, if there is one.
-    pub object: Option<String>,
+    pub object: Option<&'static str>,
     /// Example of the response, as JSON.
     pub example: String,
 }
@@ -222,13 +231,13 @@ pub struct ErrorGroup {
     /// HTTP status.
     pub status: String,
     /// Error codes with this status.
-    pub codes: Vec<String>,
+    pub codes: Vec<&'static str>,
 }
 
 /// A webhook in the API reference.
 pub struct Webhook {
     /// Event type of the webhook.
-    pub name: String,
+    pub name: &'static str,
     /// Description of the webhook in one line.
     pub summary: String,
     /// Example of the webhook's body, as JSON.
@@ -238,7 +247,7 @@ pub struct Webhook {
 /// An error code in the API reference.
 pub struct ErrorDoc {
     /// Error code, as in the field `error` of the body.
-    pub code: String,
+    pub code: &'static str,
     /// HTTP status of the error.
     pub status: String,
     /// Example of the error's message.

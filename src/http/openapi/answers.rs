@@ -2,7 +2,7 @@
 //!
 //! Invariant: every answer has the headers that its response declares as required.
 
-use super::{DocumentKind, content_object, errors};
+use super::{DocumentKind, errors, media_object};
 use crate::domain::refusal::RefusalCode;
 use crate::http::route::{Content, Route};
 use crate::http::{error, public};
@@ -17,18 +17,17 @@ pub(super) fn responses(route: &Route, subject: DocumentKind) -> Value {
             if answer.status == 0 { "default".to_owned() } else { answer.status.to_string() };
         let mut response =
             json!({ "description": answer.about, "headers": response_headers(route, None) });
-        let content = match answer.content {
-            Content::Component(component) => Some(content_object(component)),
-            Content::AnyJson => {
-                Some(json!({ "application/json": { "schema": { "type": "object" } } }))
-            }
-            Content::Csv => Some(json!({ "text/csv": { "schema": { "type": "string" } } })),
-            Content::Events(component) => Some(event_stream_content(component.name())),
-            Content::Text => Some(json!({ "text/plain": { "schema": { "type": "string" } } })),
-            Content::Empty => None,
+        let media = match answer.content {
+            Content::Component(component) => media_object(component),
+            Content::AnyJson => json!({ "schema": { "type": "object" } }),
+            Content::Csv | Content::Text => json!({ "schema": { "type": "string" } }),
+            Content::Events(component) => event_stream_media(component.name()),
+            Content::Empty => Value::Null,
         };
-        if let (Some(response), Some(content)) = (response.as_object_mut(), content) {
-            response.insert("content".to_owned(), content);
+        if let (Some(response), Some(kind)) =
+            (response.as_object_mut(), answer.content.media_type())
+        {
+            response.insert("content".to_owned(), json!({ kind: media }));
         }
         let links = links(route, subject);
         if let (Some(response), false) = (response.as_object_mut(), links.is_empty()) {
@@ -117,10 +116,10 @@ fn links(route: &Route, subject: DocumentKind) -> Map<String, Value> {
         .collect()
 }
 
-/// Returns the `content` object of an event stream. OpenAPI can describe the data of an event, but not the wire
+/// Returns the media type object of an event stream. OpenAPI can describe the data of an event, but not the wire
 /// format.
-fn event_stream_content(schema: &str) -> Value {
+fn event_stream_media(schema: &str) -> Value {
     let data = format!("#/components/schemas/{schema}");
     let about = format!("The data of each event is JSON as `{schema}` describes it.");
-    json!({ "text/event-stream": { "schema": { "type": "string", "description": about, "contentMediaType": "application/json", "contentSchema": { "$ref": data } } } })
+    json!({ "schema": { "type": "string", "description": about, "contentMediaType": "application/json", "contentSchema": { "$ref": data } } })
 }

@@ -4,22 +4,21 @@ use super::bodies::make_optional_nullable;
 use super::webhooks;
 use crate::domain::fields::Component;
 use crate::http::error::ErrorView;
-use crate::http::route::Content;
-use crate::http::routes::routes;
+use crate::http::route::{Content, Route};
 use serde_json::{Map, Value};
 
 /// Body of every error.
 static ERROR: Component = ErrorView::COMPONENT;
 
-/// Returns the schemas of all documents, by name.
-pub(super) fn schemas() -> Map<String, Value> {
-    let schemas = components().into_iter();
+/// Returns the schemas to which routes, webhooks and errors refer, by name.
+pub(in crate::http) fn schemas(routes: &[&Route]) -> Map<String, Value> {
+    let schemas = components(routes).into_iter();
     let schemas = schemas.map(|component| {
         let schema = Value::Object(component.json_schema());
         (component.name().to_owned(), schema)
     });
     let mut schemas: Map<String, Value> = schemas.collect();
-    for body in routes(true).filter_map(|route| route.body) {
+    for body in routes.iter().filter_map(|route| route.body) {
         if let Some(schema) = schemas.get_mut(body.component.name()) {
             make_optional_nullable(schema);
         }
@@ -27,12 +26,13 @@ pub(super) fn schemas() -> Map<String, Value> {
     schemas
 }
 
-/// Returns the components of all documents, including components to which only other components refer.
-pub(super) fn components() -> Vec<&'static Component> {
+/// Returns the components of these routes, of webhooks and of errors, including components to which only other
+/// components refer.
+pub(super) fn components(routes: &[&Route]) -> Vec<&'static Component> {
     let mut all = Vec::new();
     ERROR.add_components(&mut all);
     webhooks::LEGACY_EVENT.add_components(&mut all);
-    for route in routes(true) {
+    for route in routes {
         let body = route.body.map(|body| body.component);
         let answers = route.answers().into_iter();
         let answers = answers.filter_map(|answer| match answer.content {

@@ -23,7 +23,8 @@ pub(super) fn examples(route: &Route, codes: &[RefusalCode]) -> Value {
         examples.insert(name.to_owned(), json!({ "value": body }));
     };
     for code in codes {
-        show(code.as_str(), error_example(route, *code));
+        let (message, param) = example_text(route, *code);
+        show(code.as_str(), error_body(*code, &message, param));
         if *code == RefusalCode::Forbidden && route.auth() == Auth::Sandbox && !route.takes_any_host
         {
             show("forbidden_host", error_body(*code, hosts::HOST_REFUSED, None));
@@ -32,17 +33,19 @@ pub(super) fn examples(route: &Route, codes: &[RefusalCode]) -> Value {
     Value::Object(examples)
 }
 
-/// Returns an example body of an error with this code.
-fn error_example(route: &Route, code: RefusalCode) -> Value {
-    let (message, param) = match code {
+/// Returns an example message of an error with this code, and the field that the message names.
+pub(in crate::http) fn example_text(
+    route: &Route,
+    code: RefusalCode,
+) -> (String, Option<&'static str>) {
+    match code {
         RefusalCode::InvalidRequest => invalid_request_example(route),
         RefusalCode::NotFound => (format!("no such {}", resource_name(route)), None),
         _ => {
             let (message, param) = example_message(route, code);
             (message.to_owned(), param)
         }
-    };
-    error_body(code, &message, param)
+    }
 }
 
 fn error_body(code: RefusalCode, message: &str, param: Option<&str>) -> Value {

@@ -9,6 +9,7 @@ use crate::http::request::{ID_CHARS_MAX, Param, ParamKind};
 use crate::http::route::Route;
 use crate::http::sandbox::state::SNAPSHOT_PATTERN;
 use crate::service::idempotency::KEY_CHARS_MAX;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 /// Pattern of the year in a time. Excludes years before 1970.
@@ -16,20 +17,44 @@ const MOMENT_PATTERN: &str = "^(19[7-9][0-9]|[2-9][0-9]{3})-";
 /// Pattern of a duration, for example `1h30m`.
 const SPAN_PATTERN: &str = "^([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?$";
 
+/// A parameter of an operation, in the form of the documents.
+#[derive(Serialize)]
+pub(in crate::http) struct Parameter {
+    pub name: &'static str,
+    /// Location: `path`, `query` or `header`.
+    #[serde(rename = "in")]
+    pub place: &'static str,
+    #[serde(rename = "required", skip_serializing_if = "std::ops::Not::not")]
+    pub is_required: bool,
+    #[serde(rename = "description", skip_serializing_if = "str::is_empty")]
+    pub about: &'static str,
+    pub schema: Value,
+}
+
 /// Returns the path, query and header parameters of a route.
-pub(super) fn parameters(route: &Route) -> Vec<Value> {
+pub(in crate::http) fn parameters(route: &Route) -> Vec<Parameter> {
     let braced =
         route.path.split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'));
-    let of_path = braced.map(|name| {
-        json!({ "name": name, "in": "path", "required": true, "schema": path_schema(route, name) })
+    let of_path = braced.map(|name| Parameter {
+        name,
+        place: "path",
+        is_required: true,
+        about: "",
+        schema: path_schema(route, name),
     });
-    let of_query = route.query.iter().map(|param| {
-        json!({ "name": param.name, "in": "query", "description": param.about, "schema": param_schema(param) })
+    let of_query = route.query.iter().map(|param| Parameter {
+        name: param.name,
+        place: "query",
+        is_required: false,
+        about: param.about,
+        schema: param_schema(param),
     });
-    let idempotency = route.is_idempotent.then(|| {
-        let about = "Makes retries safe: for 24 hours, the same key and body return the same answer.";
-        let schema = json!({ "type": "string", "minLength": 1, "maxLength": KEY_CHARS_MAX, "pattern": "^[ -~]+$" });
-        json!({ "name": "Idempotency-Key", "in": "header", "description": about, "schema": schema })
+    let idempotency = route.is_idempotent.then(|| Parameter {
+        name: "Idempotency-Key",
+        place: "header",
+        is_required: false,
+        about: "Makes retries safe: for 24 hours, the same key and body return the same answer.",
+        schema: json!({ "type": "string", "minLength": 1, "maxLength": KEY_CHARS_MAX, "pattern": "^[ -~]+$" }),
     });
     of_path.chain(of_query).chain(idempotency).collect()
 }

@@ -2,6 +2,7 @@
 //!
 //! Invariant: a document with webhooks lists every [`EventType`].
 
+use super::parameters::Parameter;
 use crate::domain::event::{EventType, WebhookFormat};
 use crate::domain::fields::Component;
 use crate::domain::render::InvoiceView;
@@ -38,6 +39,10 @@ const HEADERS: [(&str, &str, &str); 4] = [
     ),
 ];
 
+/// Names of the bodies of webhooks: the usual format and the legacy format.
+pub(in crate::http) const BODIES: [&str; 2] =
+    [EventView::COMPONENT.name(), LegacyEventView::COMPONENT.name()];
+
 /// Body of a webhook in the legacy format. No operation refers to this component.
 pub(super) static LEGACY_EVENT: Component = LegacyEventView::COMPONENT;
 
@@ -48,12 +53,29 @@ pub(super) fn webhooks() -> Value {
     Value::Object(each.collect())
 }
 
+/// Returns the headers of every webhook delivery.
+pub(in crate::http) fn headers() -> [Parameter; 4] {
+    HEADERS.map(|(name, pattern, about)| Parameter {
+        name,
+        place: "header",
+        is_required: true,
+        about,
+        schema: json!({ "type": "string", "pattern": pattern }),
+    })
+}
+
+/// Returns the words of an event type, separated by spaces.
+fn words(kind: EventType) -> String {
+    kind.as_str().replace(['.', '_'], " ")
+}
+
+/// Returns a description of the webhook for an event type, in one line.
+pub(in crate::http) fn summary(kind: EventType) -> String {
+    format!("Notifies of the event: {}.", words(kind))
+}
+
 /// Returns the OpenAPI operation of the webhook for an event type.
 fn webhook_operation(kind: EventType) -> Value {
-    let headers = HEADERS.map(|(name, pattern, about)| {
-        let schema = json!({ "type": "string", "pattern": pattern });
-        json!({ "name": name, "in": "header", "required": true, "description": about, "schema": schema })
-    });
     let named = |schema: &str, field: &str, name: &str| {
         json!({ "allOf": [
             { "$ref": format!("#/components/schemas/{schema}") },
@@ -67,13 +89,12 @@ fn webhook_operation(kind: EventType) -> Value {
         None => event,
     };
     let content = json!({ "schema": schema, "example": event_example(kind) });
-    let words = kind.as_str().replace(['.', '_'], " ");
     json!({ "post": {
-        "operationId": format!("webhook {words}").split(' ').map(capitalize).collect::<String>(),
-        "summary": format!("Notifies of the event: {words}."),
+        "operationId": format!("webhook {}", words(kind)).split(' ').map(capitalize).collect::<String>(),
+        "summary": summary(kind),
         "tags": [TAG.0],
         "security": [],
-        "parameters": headers,
+        "parameters": headers(),
         "requestBody": { "required": true, "content": { "application/json": content } },
         "responses": {
             "2XX": { "description": "The receiver accepted it. Another status, or no answer within 10 seconds, leads to a further attempt." },
@@ -89,7 +110,7 @@ fn capitalize(word: &str) -> String {
 }
 
 /// Returns an example of an event of this type, made from the example of the event's object.
-fn event_example(kind: EventType) -> Value {
+pub(in crate::http) fn event_example(kind: EventType) -> Value {
     let (subject, step) = kind.as_str().split_once('.').unwrap_or_default();
     let component = match subject {
         "invoice" => InvoiceView::COMPONENT,

@@ -7,7 +7,6 @@ use super::with_policy;
 use crate::domain::refusal::Refusal;
 use crate::http::files::{gzip_reply, packed_reply};
 use crate::http::front::{Front, ReferencePages};
-use crate::http::reference::reference;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::http::route::{Handler, PAGE, Resource, Route};
@@ -70,12 +69,7 @@ async fn show_guide(call: Call) -> Result<Reply, Error> {
 /// Renders and compresses the API reference of this server.
 fn render_reference(front: &Front) -> Result<ReferencePages, Error> {
     let is_sandbox = front.sandbox.is_some();
-    let mut documents = vec![front.interface_document()];
-    if is_sandbox {
-        documents.push(front.controls_document());
-    }
-    let documents: Vec<&[u8]> = documents.iter().map(|document| &**document).collect();
-    let topics = reference(&front.public_url, is_sandbox, &documents)?;
+    let topics = front.reference_topics();
     let url = &front.public_url;
     let mut pages = ReferencePages::new();
     let index = ReferenceIndex { url, is_sandbox, topics: &topics };

@@ -3,6 +3,8 @@
 //! Invariant: each example is valid source text for any declared example and any URL.
 
 use super::DocumentedServer;
+use crate::http::auth::Auth;
+use crate::http::route::Route;
 use crate::web::reference::ClientExample;
 use serde_json::Value;
 
@@ -18,12 +20,10 @@ enum Language {
 /// Returns nothing for other operations, because the clients do not have them.
 pub(super) fn client_examples(
     server: &DocumentedServer<'_>,
-    operation: &str,
-    path: &str,
-    key: &str,
+    route: &Route,
     body: Option<&Value>,
 ) -> Vec<ClientExample> {
-    if key != "secret" || !path.starts_with("/v1/") {
+    if route.auth() != Auth::Secret || !route.path.starts_with("/v1/") {
         return Vec::new();
     }
     let languages = [
@@ -34,7 +34,7 @@ pub(super) fn client_examples(
     let examples = languages.map(|(id, name, language)| ClientExample {
         language: id,
         name,
-        source: language.render_call(server, operation, &path_variables(path), body),
+        source: language.render_call(server, route.operation, &path_variables(route.path), body),
     });
     examples.into()
 }

@@ -3,20 +3,19 @@
 //! Invariant: the command's shell quotes are balanced for any example.
 
 use super::DocumentedServer;
+use crate::http::route::Route;
 use serde_json::Value;
 
 /// Returns the curl command of an operation. `example` is the JSON body to send. An operation whose body is a file gets
 /// a placeholder for its path.
 pub(super) fn curl_command(
     server: &DocumentedServer<'_>,
-    method: &str,
-    path: &str,
+    route: &Route,
     key: &str,
-    example: Option<&str>,
-    is_file: bool,
+    example: Option<&Value>,
 ) -> String {
     let mut url = String::new();
-    for (at, segment) in path.split('/').enumerate() {
+    for (at, segment) in route.path.split('/').enumerate() {
         if at > 0 {
             url.push('/');
         }
@@ -29,15 +28,15 @@ pub(super) fn curl_command(
         }
     }
     let mut command = format!("curl {}{url}", server.url);
-    let is_usual = method == if example.is_some() { "POST" } else { "GET" };
+    let is_usual = route.method == if example.is_some() { "POST" } else { "GET" };
     if !is_usual {
-        command.push_str(&format!(" -X {method}"));
+        command.push_str(&format!(" -X {}", route.method));
     }
     command.push_str(credentials_option(key, server.is_sandbox));
     if let Some(body) = example {
-        command.push_str(&format!(" -d '{}'", on_one_line(body).replace('\'', r"'\''")));
+        command.push_str(&format!(" -d '{}'", body.to_string().replace('\'', r"'\''")));
     }
-    if is_file {
+    if route.upload.is_some() {
         command.push_str(" --data-binary \"@$FILE\"");
     }
     command
@@ -55,13 +54,5 @@ fn credentials_option(key: &str, is_sandbox: bool) -> &'static str {
         ("reseller", false) => " -H \"Authorization: Bearer $TOKEN\"",
         ("session", _) => " -b cookies.txt",
         _ => "",
-    }
-}
-
-/// Returns the JSON on a single line.
-fn on_one_line(json: &str) -> String {
-    match serde_json::from_str::<Value>(json) {
-        Ok(value) => value.to_string(),
-        Err(_) => json.to_owned(),
     }
 }

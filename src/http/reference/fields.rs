@@ -3,95 +3,77 @@
 //! Invariant: the name of a field in a nested object starts with the name of the outer field. An object with its own
 //! schema is linked, and its fields are not repeated.
 
-use super::text_field;
 use crate::web::reference::Field;
-use serde_json::{Map, Value};
-use std::collections::BTreeSet;
+use serde_json::Value;
 
 /// Prefix of a reference to a schema.
 const REFERENCE: &str = "#/components/schemas/";
 
-/// The schemas of the documents, by name.
-pub(super) struct Schemas<'a>(pub(super) &'a Map<String, Value>);
-
 /// Returns the name of the schema that `schema` refers to, `None` if `schema` is not a reference.
-pub(super) fn referenced_name(schema: &Value) -> Option<&str> {
+fn referenced_name(schema: &Value) -> Option<&str> {
     let target = schema.get("$ref").and_then(Value::as_str)?;
     target.strip_prefix(REFERENCE)
 }
 
-/// Adds the names of all schemas that `schema` refers to.
-pub(super) fn collect_names(schema: &Value, names: &mut BTreeSet<String>) {
-    names.extend(referenced_name(schema).map(str::to_owned));
-    match schema {
-        Value::Object(fields) => fields.values().for_each(|value| collect_names(value, names)),
-        Value::Array(items) => items.iter().for_each(|value| collect_names(value, names)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+/// Returns the text in the field `name`, or an empty text if there is none.
+pub(super) fn text_field(value: &Value, name: &str) -> String {
+    let text = value.get(name).and_then(Value::as_str);
+    text.unwrap_or_default().to_owned()
+}
+
+/// Returns the fields of an object, or of the items of a list.
+pub(super) fn object_fields(schema: &Value) -> Vec<Field> {
+    let mut found = Vec::new();
+    add_fields(schema, "", &mut found);
+    found
+}
+
+/// Adds the fields of an object to `found`. The prefix `within` of each field's name consists of the names of the
+/// outer fields.
+fn add_fields(schema: &Value, within: &str, found: &mut Vec<Field>) {
+    let required = schema.get("required").and_then(Value::as_array);
+    let is_required = |name: &str| {
+        let mut required = required.into_iter().flatten();
+        required.any(|required| required == name)
+    };
+    let properties = schema.get("properties").and_then(Value::as_object);
+    if properties.is_none() {
+        for alternative in alternatives(schema) {
+            add_fields(alternative, within, found);
+        }
+    }
+    for (name, property) in properties.into_iter().flatten() {
+        let full = format!("{within}{name}");
+        found.push(schema_field(full.clone(), property, is_required(name)));
+        add_fields(property, &format!("{full}."), found);
+    }
+    if let Some(items) = schema.get("items") {
+        let list = within.strip_suffix('.').unwrap_or(within);
+        add_fields(items, &format!("{list}[]."), found);
     }
 }
 
-impl<'a> Schemas<'a> {
-    /// Returns the schema that `schema` refers to, or `schema` if it is not a reference.
-    pub(super) fn resolve<'s>(&self, schema: &'s Value) -> &'s Value
-    where
-        'a: 's,
-    {
-        referenced_name(schema).and_then(|name| self.0.get(name)).unwrap_or(schema)
-    }
-
-    /// Returns the fields of an object, or of the items of a list.
-    pub(super) fn fields(&self, schema: &Value) -> Vec<Field> {
-        let mut found = Vec::new();
-        self.add_fields(schema, "", &mut found);
-        found
-    }
-
-    /// Adds the fields of an object to `found`. The prefix `within` of each field's name consists of the names of the
-    /// outer fields.
-    fn add_fields(&self, schema: &Value, within: &str, found: &mut Vec<Field>) {
-        let required = schema.get("required").and_then(Value::as_array);
-        let is_required = |name: &str| {
-            let mut required = required.into_iter().flatten();
-            required.any(|required| required == name)
-        };
-        let properties = schema.get("properties").and_then(Value::as_object);
-        if properties.is_none() {
-            for alternative in alternatives(schema) {
-                self.add_fields(alternative, within, found);
-            }
-        }
-        for (name, property) in properties.into_iter().flatten() {
-            let full = format!("{within}{name}");
-            found.push(self.field(full.clone(), property, is_required(name)));
-            self.add_fields(property, &format!("{full}."), found);
-        }
-        if let Some(items) = schema.get("items") {
-            let list = within.strip_suffix('.').unwrap_or(within);
-            self.add_fields(items, &format!("{list}[]."), found);
-        }
-    }
-
-    pub(super) fn field(&self, name: String, schema: &Value, is_required: bool) -> Field {
-        let mut kinds = Vec::new();
-        let mut field = Field {
-            name,
-            place: String::new(),
-            kind: String::new(),
-            objects: Vec::new(),
-            is_required,
-            about: text_field(schema, "description"),
-            rules: Vec::new(),
-            values_are: "",
-            values: Vec::new(),
-            pattern: None,
-        };
-        describe_schema(schema, &mut kinds, &mut field);
-        kinds.dedup();
-        // The type `null` comes last.
-        kinds.sort_by_key(|kind| kind == "null");
-        field.kind = kinds.join(" or ");
-        field
-    }
+/// Describes a field by its schema.
+pub(super) fn schema_field(name: String, schema: &Value, is_required: bool) -> Field {
+    let mut kinds = Vec::new();
+    let mut field = Field {
+        name,
+        place: "",
+        kind: String::new(),
+        objects: Vec::new(),
+        is_required,
+        about: text_field(schema, "description"),
+        rules: Vec::new(),
+        values_are: "",
+        values: Vec::new(),
+        pattern: None,
+    };
+    describe_schema(schema, &mut kinds, &mut field);
+    kinds.dedup();
+    // The type `null` comes last.
+    kinds.sort_by_key(|kind| kind == "null");
+    field.kind = kinds.join(" or ");
+    field
 }
 
 /// Returns the alternatives of a schema: `oneOf`, `anyOf` and `allOf`.
