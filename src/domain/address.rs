@@ -14,6 +14,7 @@ use sha3::Keccak256;
 
 use super::asset::Mode;
 use super::chain::Chain;
+use super::signature::hex;
 use encoding::{Encoding, SimulatedEncoding, UtxoEncoding, UtxoPrefixes};
 
 mod account;
@@ -87,7 +88,7 @@ pub fn test_mode_address(chain: Chain, label: &str, index: u64) -> String {
             SimulatedEncoding::Segwit(prefix) => write_p2wpkh(prefix, hash),
             SimulatedEncoding::Hash(version) => write_base58check(version, hash),
         },
-        Encoding::Evm => write_evm(&lower_hex(hash)),
+        Encoding::Evm => write_evm(&hex(hash)),
         Encoding::Tron => write_base58check(TRON_VERSION, hash),
         Encoding::Solana => bs58::encode(digest).into_string(),
     }
@@ -226,10 +227,6 @@ fn write_evm(lower_digits: &str) -> String {
     let cased =
         digits.map(|(digit, half)| if half >= 8 { digit.to_ascii_uppercase() } else { digit });
     "0x".chars().chain(cased).collect()
-}
-
-fn lower_hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn read_tron(text: &str) -> Result<String, AddressProblem> {

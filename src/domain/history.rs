@@ -158,13 +158,9 @@ impl FromStr for LogHead {
 
 /// Parses 64 hex digits.
 fn parse_hash(text: &str) -> Option<[u8; 32]> {
-    let (digits, rest) = text.as_bytes().as_chunks::<2>();
-    let byte = |pair: &[u8; 2]| {
-        let digits = std::str::from_utf8(pair).ok()?;
-        u8::from_str_radix(digits, 16).ok()
-    };
-    let bytes: Option<Vec<u8>> = digits.iter().map(byte).collect();
-    bytes?.try_into().ok().filter(|_| rest.is_empty())
+    let mut hash = [0; 32];
+    let length = base16ct::mixed::decode(text, &mut hash).ok()?.len();
+    (length == hash.len()).then_some(hash)
 }
 
 #[cfg(test)]

@@ -8,9 +8,9 @@ mod png;
 mod webp;
 
 use super::refusal::Refusal;
+use super::signature::hex;
 use super::text_enum::text_enum;
 use sha2::{Digest as _, Sha256};
-use std::fmt::Write as _;
 
 /// Largest size of an uploaded picture, in bytes.
 pub const PICTURE_BYTES_MAX: usize = 100 * 1024;
@@ -110,11 +110,7 @@ impl Picture {
 
     /// Returns the data of the picture without its bytes.
     pub fn info(&self) -> PictureInfo {
-        let mut hash = String::with_capacity(64);
-        for byte in Sha256::digest(&self.bytes) {
-            // Writing to a string does not fail.
-            let _ = write!(hash, "{byte:02x}");
-        }
+        let hash = hex(&Sha256::digest(&self.bytes));
         PictureInfo { hash, width: self.width, height: self.height }
     }
 }

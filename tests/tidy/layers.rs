@@ -12,7 +12,7 @@ const VALUES: &str = "serde serde_json time uuid";
 
 /// Each top-level module, with the modules and the crates or parts of a crate that it may use.
 const LAYERS: &[&str] = &[
-    "domain | | VALUES base64 bech32 bs58 crc32fast curve25519_dalek hmac k256 qrcodegen ripemd rust_decimal \
+    "domain | | VALUES base16ct base64 bech32 bs58 crc32fast curve25519_dalek hmac k256 qrcodegen ripemd rust_decimal \
      sha2 sha3 totp_rs",
     "store | domain | VALUES log r2d2 r2d2_sqlite rusqlite rustix scheduled_thread_pool tokio::sync",
     "service | domain store | VALUES argon2 getrandom log",
@@ -20,8 +20,8 @@ const LAYERS: &[&str] = &[
     "http | api service domain clock web | VALUES askama::Template http_body_util hyper hyper_util log percent_encoding \
      tokio tokio_rustls",
     "outbound | domain clock | VALUES lettre log percent_encoding rustls ureq webpki_roots",
-    "chain | domain outbound clock | VALUES base64 k256 log ripemd rustls rustls_native_certs scrypt sha2 ureq \
-     webpki_roots",
+    "chain | domain outbound clock | VALUES base16ct base64 k256 log ripemd rustls rustls_native_certs scrypt sha2 \
+     ureq webpki_roots",
     "acme | domain | VALUES bytes http_body_util instant_acme log rcgen rustls tokio ureq",
     "worker | service chain acme outbound domain clock | VALUES close_fds log rustix tokio",
     "clock | domain | rustix::time time",

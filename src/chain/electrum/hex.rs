@@ -1,5 +1,6 @@
 //! Converts bytes to and from hexadecimal text. The text of a hash lists its bytes in reverse order.
 
+use base16ct::lower::encode_string;
 use sha2::{Digest, Sha256};
 
 /// Double SHA-256 hash in internal byte order, such as the id of a block or a transaction.
@@ -7,26 +8,7 @@ pub(super) type Hash256 = [u8; 32];
 
 /// Parses lower-case hexadecimal digits.
 pub(super) fn parse_bytes(text: &str) -> Option<Vec<u8>> {
-    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
-    if !rest.is_empty() {
-        return None;
-    }
-    let digit = |digit: u8| match digit {
-        b'0'..=b'9' => Some(digit.wrapping_sub(b'0')),
-        b'a'..=b'f' => Some(digit.wrapping_sub(b'a').wrapping_add(10)),
-        _ => None,
-    };
-    let byte = |[high, low]: &[u8; 2]| Some(digit(*high)? << 4 | digit(*low)?);
-    pairs.iter().map(byte).collect()
-}
-
-/// Writes bytes as lower-case hexadecimal digits.
-pub(super) fn format_bytes(bytes: &[u8]) -> String {
-    const DIGITS: [char; 16] =
-        ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
-    let digit = |value: u8| DIGITS.get(usize::from(value & 15)).copied();
-    let digits = |byte: &u8| [digit(byte >> 4), digit(*byte)];
-    bytes.iter().flat_map(digits).flatten().collect()
+    base16ct::lower::decode_vec(text).ok()
 }
 
 /// Parses a hash from its text, in reverse byte order.
@@ -40,7 +22,7 @@ pub(super) fn parse_hash(text: &str) -> Option<Hash256> {
 pub(super) fn format_hash(hash: &Hash256) -> String {
     let mut hash = *hash;
     hash.reverse();
-    format_bytes(&hash)
+    encode_string(&hash)
 }
 
 /// Returns the double SHA-256 of these bytes.
@@ -50,12 +32,12 @@ pub(super) fn double_sha256(bytes: &[u8]) -> Hash256 {
 
 #[cfg(test)]
 mod tests {
-    use super::{double_sha256, format_bytes, format_hash, parse_bytes, parse_hash};
+    use super::{double_sha256, encode_string, format_hash, parse_bytes, parse_hash};
 
     #[test]
     fn hex_round_trips() {
         assert_eq!(parse_bytes("00ff1a"), Some(vec![0, 255, 26]));
-        assert_eq!(format_bytes(&[0, 255, 26]), "00ff1a");
+        assert_eq!(encode_string(&[0, 255, 26]), "00ff1a");
         for wrong in ["0", "0g", "FF", "é"] {
             assert_eq!(parse_bytes(wrong), None, "{wrong}");
         }
@@ -64,6 +46,6 @@ mod tests {
         assert_eq!(parse_hash("00"), None);
         // Hash of "hello", from the Bitcoin developer documentation.
         let expected = "9595c9df90075148eb06860365df33584b75bff782a510c6cd4883a419833d50";
-        assert_eq!(format_bytes(&double_sha256(b"hello")), expected);
+        assert_eq!(encode_string(&double_sha256(b"hello")), expected);
     }
 }

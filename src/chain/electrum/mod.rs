@@ -34,6 +34,7 @@ use crate::domain::observation::Block;
 use crate::domain::set_aside::SetAside;
 use crate::domain::time::Time;
 use aside::UnreadTransaction;
+use base16ct::lower::encode_string;
 use headers::{HeaderChain, RawHeader};
 use hex::{Hash256, format_hash};
 use reports::{ProvenLocation, TransactionReport};
@@ -300,7 +301,7 @@ impl Node for Electrum {
         let mut remarks = Vec::new();
         if let Some(server) = self.servers.first() {
             remarks.push(server.software.clone());
-            let pin = server.fingerprint.map(|seen| hex::format_bytes(&seen));
+            let pin = server.fingerprint.map(|seen| encode_string(&seen));
             remarks.extend(pin.map(|pin| format!("certificate sha256={pin}")));
             let most = server.subscriptions_max;
             remarks.extend(most.map(|most| format!("at most {most} addresses a connection")));

@@ -1,11 +1,11 @@
 //! A TCP or TLS stream to a server. Every operation has a deadline.
 
-use super::hex;
 use super::url::ServerUrl;
 use crate::chain::NodeError;
 use crate::chain::rpc::Limits;
 use crate::chain::rpc::metadata::check_addresses;
 use crate::clock::Stopwatch;
+use base16ct::lower::encode_string;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
@@ -208,11 +208,11 @@ impl CertificateVerifier {
     fn rejection_error(&self) -> Option<NodeError> {
         let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         let (seen, why) = shown.as_ref()?;
-        let (seen, why) = (hex::format_bytes(seen), why.as_ref()?);
+        let (seen, why) = (encode_string(seen), why.as_ref()?);
         Some(NodeError::Wrong(match &self.pin {
             Some(pin) => format!(
                 "its certificate has the fingerprint sha256={seen}, and the url names sha256={}",
-                hex::format_bytes(pin)
+                encode_string(pin)
             ),
             None => format!(
                 "no authority vouches for its certificate ({why}). Where the server's operator confirms the fingerprint, add \

@@ -3,6 +3,7 @@
 //! Invariant: a number is never truncated. A conversion to a smaller type returns `None` if the number does not fit.
 
 use crate::chain::rpc::deserialize_str;
+use base16ct::HexDisplay;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
@@ -39,8 +40,7 @@ pub struct DataPrefix {
 impl<const N: usize> fmt::Display for FixedBytes<N> {
     /// Writes `0x` and lower-case hexadecimal digits.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("0x")?;
-        self.0.iter().try_for_each(|byte| write!(out, "{byte:02x}"))
+        write!(out, "0x{:x}", HexDisplay(&self.0))
     }
 }
 
@@ -58,15 +58,9 @@ impl<const N: usize> FixedBytes<N> {
 
     /// Parses hexadecimal digits in upper or lower case, without `0x`.
     pub fn parse_digits(digits: &[u8]) -> Option<Self> {
-        let (pairs, rest) = digits.as_chunks::<2>();
-        if pairs.len() != N || !rest.is_empty() {
-            return None;
-        }
         let mut bytes = [0; N];
-        for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
-            *byte = hex_digit_value(*high)? << 4 | hex_digit_value(*low)?;
-        }
-        Some(FixedBytes(bytes))
+        let length = base16ct::mixed::decode(digits, &mut bytes).ok()?.len();
+        (length == N).then_some(FixedBytes(bytes))
     }
 }
 
@@ -124,7 +118,7 @@ impl DataPrefix {
     fn parse(text: &str) -> Option<DataPrefix> {
         let digits = strip_0x(text)?;
         let (pairs, rest) = digits.as_chunks::<2>();
-        let is_hex = digits.iter().all(|digit| hex_digit_value(*digit).is_some());
+        let is_hex = digits.iter().all(u8::is_ascii_hexdigit);
         if !is_hex || !rest.is_empty() {
             return None;
         }
@@ -140,10 +134,6 @@ fn strip_0x(text: &str) -> Option<&[u8]> {
     text.strip_prefix("0x").map(str::as_bytes)
 }
 
-fn hex_digit_value(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).and_then(|nibble| u8::try_from(nibble).ok())
-}
-
 /// Parses a number; `None` if a character is not a digit, or the number has more than 256 bits.
 fn parse_number(digits: &[u8]) -> Option<Number> {
     let zeros = digits.iter().take_while(|digit| **digit == b'0').count();
@@ -153,7 +143,7 @@ fn parse_number(digits: &[u8]) -> Option<Number> {
     }
     let mut number = Number::Small(0);
     for digit in digits {
-        let nibble = u128::from(hex_digit_value(*digit)?);
+        let nibble = u128::from(char::from(*digit).to_digit(16)?);
         number = match number {
             Number::Small(number) if number >> 124 == 0 => Number::Small(number << 4 | nibble),
             _ => Number::Large,

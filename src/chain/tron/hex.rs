@@ -2,6 +2,7 @@
 
 use crate::chain::evm::hex::{self, FixedBytes, Number, Word};
 use crate::chain::rpc::deserialize_str;
+use base16ct::HexDisplay;
 use serde::{Deserialize, Deserializer};
 use std::fmt;
 
@@ -21,7 +22,7 @@ pub struct TronAccount(pub hex::Account);
 impl fmt::Display for TronId {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let FixedBytes(bytes) = self.0;
-        bytes.iter().try_for_each(|byte| write!(out, "{byte:02x}"))
+        write!(out, "{:x}", HexDisplay(&bytes))
     }
 }
 

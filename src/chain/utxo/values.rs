@@ -34,15 +34,15 @@ impl ShortScript {
 }
 
 impl HashBytes {
-    /// Parses 64 hexadecimal digits.
+    /// Parses 64 lower-case hexadecimal digits.
     pub(super) fn parse(text: &str) -> Option<HashBytes> {
         let mut bytes = [0; 32];
-        is_hash_text(text).then_some(())?;
-        (decode_hex(text, &mut bytes) == Some(32)).then_some(HashBytes(bytes))
+        let length = base16ct::lower::decode(text, &mut bytes).ok()?.len();
+        (length == 32).then_some(HashBytes(bytes))
     }
 
     pub(super) fn hex_text(&self) -> String {
-        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+        base16ct::lower::encode_string(&self.0)
     }
 }
 
@@ -67,7 +67,8 @@ impl<'de> Deserialize<'de> for ShortScript {
             if text.len() > SCRIPT_BYTES_MAX.saturating_mul(2) {
                 return Some(ShortScript(None));
             }
-            decode_hex(text, &mut bytes).map(|length| ShortScript(Some((bytes, length))))
+            let length = base16ct::mixed::decode(text, &mut bytes).ok()?.len();
+            Some(ShortScript(Some((bytes, length))))
         })
     }
 }
@@ -75,21 +76,6 @@ impl<'de> Deserialize<'de> for ShortScript {
 fn is_hash_text(text: &str) -> bool {
     let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     text.len() == 64 && text.bytes().all(is_digit)
-}
-
-/// Parses hexadecimal digits into a buffer, and returns the number of bytes. `None` if the digits are malformed or do
-/// not fit.
-fn decode_hex(text: &str, into: &mut [u8]) -> Option<usize> {
-    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
-    if !rest.is_empty() || pairs.len() > into.len() {
-        return None;
-    }
-    for ([high, low], byte) in pairs.iter().zip(into) {
-        let digit = |digit: u8| char::from(digit).to_digit(16);
-        let value = digit(*high)?.checked_mul(16)?.checked_add(digit(*low)?)?;
-        *byte = u8::try_from(value).ok()?;
-    }
-    Some(pairs.len())
 }
 
 /// Parses an amount in coins, with or without an exponent. `None` if the amount is negative, too large, or has more

@@ -3,7 +3,7 @@
 //! Invariant: an account has one canonical address and one byte value, so the bytes are enough to search a chain.
 
 use super::{
-    Chain, Encoding, Network, TRON_VERSION, lower_hex, parse, read_base58check, write_base58check,
+    Chain, Encoding, Network, TRON_VERSION, hex, parse, read_base58check, write_base58check,
     write_evm,
 };
 
@@ -27,7 +27,7 @@ pub fn account_address(chain: Chain, account: &[u8; 20]) -> Option<String> {
         return None;
     }
     match chain.row().encoding {
-        Encoding::Evm => Some(write_evm(&lower_hex(account))),
+        Encoding::Evm => Some(write_evm(&hex(account))),
         Encoding::Tron => Some(write_base58check(TRON_VERSION, account)),
         Encoding::Utxo(_) | Encoding::Solana => None,
     }
@@ -35,14 +35,8 @@ pub fn account_address(chain: Chain, account: &[u8; 20]) -> Option<String> {
 
 fn account_bytes_from_hex(digits: &str) -> Option<[u8; 20]> {
     let mut bytes = [0; 20];
-    let (pairs, rest) = digits.as_bytes().as_chunks::<2>();
-    if pairs.len() != bytes.len() || !rest.is_empty() {
-        return None;
-    }
-    for (byte, pair) in bytes.iter_mut().zip(pairs) {
-        *byte = u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok()?;
-    }
-    Some(bytes)
+    let length = base16ct::mixed::decode(digits, &mut bytes).ok()?.len();
+    (length == bytes.len()).then_some(bytes)
 }
 
 #[cfg(test)]

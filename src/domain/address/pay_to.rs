@@ -3,7 +3,7 @@
 //! Invariant: the result reads back as an address of the same chain and network.
 
 use super::{
-    Chain, Encoding, Network, TRON_VERSION, UtxoPrefixes, lower_hex, write_base58check, write_evm,
+    Chain, Encoding, Network, TRON_VERSION, UtxoPrefixes, hex, write_base58check, write_evm,
     write_p2wpkh,
 };
 use bech32::{Bech32m, ByteIterExt, Fe32, Fe32IterExt};
@@ -34,7 +34,7 @@ pub fn write_address(
 ) -> Option<String> {
     let utxo = match (&chain.row().encoding, pay_to) {
         (Encoding::Evm, AddressPayload::Account(account)) => {
-            return Some(write_evm(&lower_hex(account)));
+            return Some(write_evm(&hex(account)));
         }
         (Encoding::Tron, AddressPayload::Account(account)) => {
             return Some(write_base58check(TRON_VERSION, account));

@@ -3,9 +3,10 @@
 //! Invariant: a status counts as read only after the history was read. A script that the server refuses is set aside,
 //! and all others are read.
 
-use super::super::hex::{Hash256, format_bytes, format_hash};
+use super::super::hex::{Hash256, format_hash};
 use super::{BACKOFF_LOG2_MAX, HistoryEntry, HistoryItemJson, ItemError, ScriptHistory, Server};
 use crate::chain::NodeError;
+use base16ct::lower::encode_string;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::collections::HashSet;
@@ -321,5 +322,5 @@ fn status_of_history(history: &[HistoryItemJson]) -> Option<String> {
     let text: String =
         history.iter().map(|item| format!("{}:{}:", item.tx_hash, item.height)).collect();
     let hash = Sha256::digest(&text);
-    (!text.is_empty()).then(|| format_bytes(&hash))
+    (!text.is_empty()).then(|| encode_string(&hash))
 }
