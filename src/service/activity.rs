@@ -3,16 +3,11 @@
 //! Invariant: activity is in memory only, limited by count and bytes. A listener that asks for removed entries gets
 //! the number of missed entries.
 //!
-//! Most entries are never rendered, so recording one must be cheap. `http::sandbox::activity` renders and filters
-//! them.
-
-mod recorded;
-
-pub use recorded::{RecordedAttempt, RecordedBody, RecordedMail};
+//! Most entries are never rendered, so recording one must be cheap. `http::sandbox::activity` hides the secrets in
+//! them when it renders them.
 
 use super::{Error, Service};
-use crate::domain::render::activity::RunCause;
-use crate::domain::time::Time;
+use crate::domain::render::activity::{AttemptView, BodyView, CallView, MailView, RunCause};
 use crate::store::{Changes, events};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -22,6 +17,9 @@ const LIMITS_WITHOUT_LISTENER: ActivityLimits = ActivityLimits { entries: 64, by
 /// Limits after the first listener has registered.
 const LIMITS_WITH_LISTENER: ActivityLimits =
     ActivityLimits { entries: 512, bytes: 4 * 1024 * 1024 };
+
+/// Maximum size of a stored body, in bytes.
+const BODY_BYTES_MAX: usize = 128 * 1024;
 
 /// Maximum count of the stored entries, and maximum of their total size in bytes.
 #[derive(Clone, Copy)]
@@ -71,42 +69,16 @@ struct SizedEntry {
     bytes: usize,
 }
 
-/// One entry of the activity.
+/// One entry of the activity, which may contain secrets.
 pub enum ActivityEntry {
     /// An answered API call.
-    Call(Call),
+    Call(CallView),
     /// Id of a recorded event.
     Event(String),
     /// A delivery attempt.
-    Attempt(RecordedAttempt),
+    Attempt(AttemptView),
     /// A message by e-mail, which a sandbox sends nowhere.
-    Mail(RecordedMail),
-}
-
-/// An API call and its response.
-pub struct Call {
-    /// Id of the request.
-    pub request_id: String,
-    /// Time of the response, by the sandbox's clock.
-    pub at: Time,
-    /// HTTP method.
-    pub method: String,
-    /// Path and query, as sent.
-    pub target: String,
-    /// Name of the operation, if the route has one.
-    pub operation: Option<&'static str>,
-    /// HTTP status of the response.
-    pub status: u16,
-    /// Duration, in milliseconds.
-    pub ms: i64,
-    /// The API key that the client sent.
-    pub key: Option<String>,
-    /// Headers that the response depends on, with credentials already hidden.
-    pub headers: Vec<(&'static str, String)>,
-    /// Body of the request.
-    pub sent: RecordedBody,
-    /// Body of the response.
-    pub answered: RecordedBody,
+    Mail(MailView),
 }
 
 impl ActivityEntry {
@@ -114,21 +86,33 @@ impl ActivityEntry {
     fn size_bytes(&self) -> usize {
         let texts = match self {
             ActivityEntry::Call(call) => {
-                let (sent, answered) = (&call.sent.bytes, &call.answered.bytes);
-                [call.target.len(), sent.len(), answered.len()]
+                [call.target.len(), call.sent.text.len(), call.answered.text.len()]
             }
             ActivityEntry::Event(id) => [id.len(), 0, 0],
             ActivityEntry::Attempt(attempted) => {
                 let answer = attempted.answer.as_ref().map_or(0, String::len);
-                [attempted.url.len(), attempted.sent.bytes.len(), answer]
+                [attempted.url.len(), attempted.sent.text.len(), answer]
             }
-            ActivityEntry::Mail(mail) => {
-                [mail.to.len(), mail.text.subject.len(), mail.text.body.len()]
-            }
+            ActivityEntry::Mail(mail) => [mail.to.len(), mail.subject.len(), mail.text.len()],
         };
         let texts = texts.into_iter().fold(0, usize::saturating_add);
         texts.saturating_add(size_of::<ActivityEntry>())
     }
+}
+
+/// Returns a body for the activity: the text, or only the length if the body is too long to store.
+pub fn body_view(bytes: &[u8]) -> BodyView {
+    match bytes.len() {
+        ..=BODY_BYTES_MAX => {
+            BodyView { text: String::from_utf8_lossy(bytes).into_owned(), cut: false }
+        }
+        length => unstored_body_view(length),
+    }
+}
+
+/// Returns a body of which only the length is stored.
+pub fn unstored_body_view(length: usize) -> BodyView {
+    BodyView { text: format!("(a body of {length} bytes)"), cut: false }
 }
 
 /// The next item for a listener.
@@ -255,17 +239,19 @@ impl Service {
 #[expect(clippy::panic, reason = "a test fails by panicking")]
 mod tests {
     use super::{
-        Activity, ActivityEntry, Call, LIMITS_WITHOUT_LISTENER, ListenerItem, RecordedBody, Run,
-        RunCause,
+        Activity, ActivityEntry, CallView, LIMITS_WITHOUT_LISTENER, ListenerItem, Run, RunCause,
+        body_view,
     };
     use crate::domain::time::Time;
+    use std::collections::BTreeMap;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
 
     const FIRST_RUN: Option<u64> = Some(0);
 
     fn call_with_body_size(bytes: usize) -> ActivityEntry {
-        ActivityEntry::Call(Call {
+        ActivityEntry::Call(CallView {
+            kind: "call",
             request_id: String::new(),
             at: Time(0),
             method: "GET".to_owned(),
@@ -274,9 +260,9 @@ mod tests {
             status: 200,
             ms: 0,
             key: None,
-            headers: Vec::new(),
-            sent: RecordedBody::default(),
-            answered: RecordedBody::from_bytes(&vec![b'x'; bytes]),
+            headers: BTreeMap::new(),
+            sent: body_view(b""),
+            answered: body_view(&vec![b'x'; bytes]),
         })
     }
 
@@ -312,7 +298,7 @@ mod tests {
         assert!(kept.bytes <= LIMITS_WITHOUT_LISTENER.bytes && kept.entries.len() > 1);
         let counted: usize = kept.entries.iter().map(|entry| entry.bytes).sum();
         assert_eq!(counted, kept.bytes);
-        assert!(RecordedBody::from_bytes(&[0; 1_000_000]).bytes.is_empty());
+        assert_eq!(body_view(&[0; 1_000_000]).text, "(a body of 1000000 bytes)");
     }
 
     #[test]

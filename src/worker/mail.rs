@@ -11,9 +11,10 @@ use super::{NextStep, Worker};
 use crate::clock::{Clock, Stopwatch};
 use crate::domain::mail::MailState;
 use crate::domain::mail::attempt::MailOutcome;
+use crate::domain::render::activity::MailView;
 use crate::domain::time::Time;
 use crate::outbound::smtp::{MailContent, PreparedMail, SmtpFailure, SmtpSettings};
-use crate::service::activity::{Activity, ActivityEntry, RecordedMail};
+use crate::service::activity::{Activity, ActivityEntry};
 use crate::service::mail::DueMail;
 use crate::service::{Error, Service};
 use damage::DamageAlarm;
@@ -276,13 +277,15 @@ fn content(mail: &DueMail) -> MailContent<'_> {
     }
 }
 
-fn recorded(mail: &DueMail) -> RecordedMail {
-    RecordedMail {
+fn recorded(mail: &DueMail) -> MailView {
+    MailView {
+        kind: "mail",
         id: mail.id.clone(),
-        kind: mail.kind,
+        about: mail.kind,
         at: mail.created_at,
         to: mail.recipient.clone(),
         language: mail.language,
-        text: mail.text.clone(),
+        subject: mail.text.subject.clone(),
+        text: mail.text.body.clone(),
     }
 }

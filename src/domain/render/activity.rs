@@ -5,9 +5,7 @@ use crate::domain::language::Language;
 use crate::domain::mail::MailKind;
 use crate::domain::text_enum::text_enum;
 use crate::domain::time::Time;
-use serde::Serialize;
 use serde_json::value::RawValue;
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 text_enum! {
@@ -22,60 +20,19 @@ text_enum! {
     }
 }
 
-/// One item of the activity in a sandbox.
-#[derive(Serialize)]
-#[serde(untagged)]
-pub(crate) enum ActivityView<'a> {
-    Run(RunView),
-    Call(CallView<'a>),
-    Event(EventActivityView<'a>),
-    Delivery(AttemptView<'a>),
-    Mail(MailView<'a>),
-    Missed(MissedView),
-}
-
-impl<'a> ActivityView<'a> {
-    /// Component of the OpenAPI document.
-    pub(crate) const COMPONENT: Component = Component::OneOf {
-        name: "SandboxActivity",
-        about: "A run, a call, an event, an attempt to deliver, an e-mail, or a gap.",
-        choices: &[
-            &Component::Inline(&RunView::OBJECT),
-            &Component::Inline(&CallView::OBJECT),
-            &Component::Inline(&EventActivityView::OBJECT),
-            &Component::Inline(&AttemptView::OBJECT),
-            &Component::Inline(&MailView::OBJECT),
-            &Component::Inline(&MissedView::OBJECT),
-        ],
-    };
-
-    /// Returns the item of a run with this id.
-    pub(crate) fn from_run(run: String, cause: RunCause) -> ActivityView<'a> {
-        ActivityView::Run(RunView { kind: "run", run, cause })
-    }
-
-    /// Returns the item of an event with this JSON.
-    pub(crate) fn from_event(event: &'a RawValue) -> ActivityView<'a> {
-        ActivityView::Event(EventActivityView { kind: "event", event })
-    }
-
-    /// Returns an item that says how many earlier items are no longer stored.
-    pub(crate) fn from_missed_count(count: u64) -> ActivityView<'a> {
-        ActivityView::Missed(MissedView { kind: "missed", count })
-    }
-
-    /// Returns the value of the field `kind`.
-    pub(crate) fn kind(&self) -> &'static str {
-        match self {
-            ActivityView::Run(view) => view.kind,
-            ActivityView::Call(view) => view.kind,
-            ActivityView::Event(view) => view.kind,
-            ActivityView::Delivery(view) => view.kind,
-            ActivityView::Mail(view) => view.kind,
-            ActivityView::Missed(view) => view.kind,
-        }
-    }
-}
+/// Item of the activity, in the OpenAPI document.
+pub(crate) const ACTIVITY: Component = Component::OneOf {
+    name: "SandboxActivity",
+    about: "A run, a call, an event, an attempt to deliver, an e-mail, or a gap.",
+    choices: &[
+        &Component::Inline(&RunView::OBJECT),
+        &Component::Inline(&CallView::OBJECT),
+        &Component::Inline(&EventActivityView::OBJECT),
+        &Component::Inline(&AttemptView::OBJECT),
+        &Component::Inline(&MailView::OBJECT),
+        &Component::Inline(&MissedView::OBJECT),
+    ],
+};
 
 /// Schema of an HTTP status code.
 const HTTP_STATUS: Schema = schema!({ "type": "integer", "minimum": 100, "maximum": 599 });
@@ -96,16 +53,17 @@ view! {
 
 view! {
     /// An answered call. Calls that load files of pages are left out.
-    pub(crate) CallView<'a> {
+    #[derive(Clone)]
+    pub CallView {
         kind: &'static str [schema!({ "type": "string", "const": "call" })] = "call";
         /// Id of the request, also in its answer.
-        request_id: &'a str [schema!({ "type": "string", "minLength": 1 })] = "req_5b24d10800000042";
+        request_id: String [schema!({ "type": "string", "minLength": 1 })] = "req_5b24d10800000042";
         /// Time of the answer by the sandbox's clock, in UTC.
         at: Time = "2026-11-21T09:30:00.000Z";
         /// HTTP method.
-        method: &'a str = "GET";
+        method: String = "GET";
         /// Path and query.
-        target: Cow<'a, str> = "/v1/balances";
+        target: String = "/v1/balances";
         /// Id of the operation; null if there is none.
         operation: Option<&'static str> = "getBalances";
         /// HTTP status of the answer.
@@ -113,14 +71,14 @@ view! {
         /// Duration in milliseconds.
         ms: i64 [Schema::COUNT] = 1;
         /// Key of the call: a known key of the sandbox, or the last four characters.
-        key: Option<&'a str> = "sk_test_sandbox";
+        key: Option<String> = "sk_test_sandbox";
         /// Headers that a command needs to repeat the call: key or cookie, Idempotency-Key, Content-Type. Secrets other
         /// than the sandbox's own keys are hidden.
-        headers: BTreeMap<&'static str, Cow<'a, str>> = { "X-API-Key": "sk_test_sandbox" };
+        headers: BTreeMap<&'static str, String> = { "X-API-Key": "sk_test_sandbox" };
         /// Body of the request, without passwords and private keys.
-        sent: BodyView<'a> = { "text": "", "cut": false };
+        sent: BodyView = { "text": "", "cut": false };
         /// Body of the answer.
-        answered: BodyView<'a> = { "text": "{\"data\":[]}", "cut": false };
+        answered: BodyView = { "text": "{\"data\":[]}", "cut": false };
     }
 }
 
@@ -135,20 +93,21 @@ view! {
 
 view! {
     /// An attempt to deliver an event.
-    pub(crate) AttemptView<'a> {
+    #[derive(Clone)]
+    pub AttemptView {
         kind: &'static str [schema!({ "type": "string", "const": "delivery" })] = "delivery";
         /// Delivery id.
-        delivery: &'a str [Schema::UUID];
+        delivery: String [Schema::UUID];
         /// Id of the event.
-        event: &'a str [schema!({ "type": "string", "pattern": "^evt_[0-9a-f]{32}$" })];
+        event: String [schema!({ "type": "string", "pattern": "^evt_[0-9a-f]{32}$" })];
         /// Number of the attempt in its delivery, from 1.
         number: u32 [POSITIVE];
         /// URL of the attempt.
-        url: &'a str;
+        url: String;
         /// Headers of the attempt, with signatures.
-        headers: BTreeMap<&'a str, &'a str>;
+        headers: BTreeMap<&'static str, String>;
         /// Body of the attempt.
-        sent: BodyView<'a>;
+        sent: BodyView;
         /// Start of the attempt by the sandbox's clock, in UTC.
         at: Time;
         /// HTTP status of the answer; null without an answer.
@@ -156,30 +115,30 @@ view! {
         /// Duration in milliseconds.
         ms: i64 [Schema::COUNT];
         /// Reason for a missing answer; null with an answer.
-        error: Option<&'a str>;
+        error: Option<String>;
         /// Start of the answer's body; null without an answer.
-        answer: Option<Cow<'a, str>>;
+        answer: Option<String>;
     }
 }
 
 view! {
     /// A message by e-mail. A sandbox sends none: it only shows them.
-    pub(crate) MailView<'a> {
+    pub MailView {
         kind: &'static str [schema!({ "type": "string", "const": "mail" })] = "mail";
         /// Message-ID.
-        id: &'a str;
+        id: String;
         /// Kind of the message: to the team, or a receipt for a payer.
         about: MailKind;
         /// Time of the message by the sandbox's clock, in UTC.
         at: Time;
         /// Address of the recipient.
-        to: &'a str;
+        to: String;
         /// Language of the text.
         language: Language;
         /// Subject.
-        subject: &'a str;
+        subject: String;
         /// Plain text.
-        text: &'a str;
+        text: String;
     }
 }
 
@@ -193,9 +152,10 @@ view! {
 }
 
 view! {
-    pub(crate) BodyView<'a> {
+    #[derive(Clone)]
+    pub BodyView {
         /// Text; empty for streams.
-        text: Cow<'a, str>;
+        text: String;
         /// Whether the text is only the first 32 KiB.
         cut: bool;
     }

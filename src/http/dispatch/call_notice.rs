@@ -5,16 +5,18 @@
 
 use crate::clock::Stopwatch;
 use crate::domain::refusal::Refusal;
+use crate::domain::render::activity::CallView;
 use crate::http::front::{Front, RequestId};
 use crate::http::reply::Reply;
 use crate::http::route::Route;
 use crate::http::router::RouteMatch;
-use crate::service::activity::{ActivityEntry, Call, RecordedBody};
+use crate::service::activity::{ActivityEntry, body_view, unstored_body_view};
 use crate::service::sandbox::is_sandbox_key;
 use hyper::body::Bytes;
 use hyper::http::request::Parts;
 use hyper::http::uri::PathAndQuery;
 use hyper::{HeaderMap, Uri};
+use std::collections::BTreeMap;
 
 /// Header of calls that `/sandbox/stream` must not report. The sandbox's page sends this header.
 const UNREPORTED_HEADER: &str = "x-coffer-untold";
@@ -32,7 +34,7 @@ pub(super) struct CallNotice {
     target: String,
     operation: Option<&'static str>,
     key: Option<String>,
-    headers: Vec<(&'static str, String)>,
+    headers: BTreeMap<&'static str, String>,
     body: Bytes,
     /// `true` if the body is a file, of which the listeners get only the length.
     is_file: bool,
@@ -78,12 +80,12 @@ impl CallNotice {
             return;
         };
         let answered = reply.body.whole_bytes().unwrap_or_default();
-        let sent = if self.is_file {
-            RecordedBody { bytes: Vec::new(), length: self.body.len() }
-        } else {
-            RecordedBody::from_bytes(&self.body)
+        let sent = match self.is_file && !self.body.is_empty() {
+            true => unstored_body_view(self.body.len()),
+            false => body_view(&self.body),
         };
-        activity.add(ActivityEntry::Call(Call {
+        activity.add(ActivityEntry::Call(CallView {
+            kind: "call",
             request_id: id.to_string(),
             at: front.now(),
             method: self.method,
@@ -94,7 +96,7 @@ impl CallNotice {
             key: self.key,
             headers: self.headers,
             sent,
-            answered: RecordedBody::from_bytes(&answered),
+            answered: body_view(&answered),
         }));
     }
 }
@@ -107,7 +109,7 @@ fn is_unreported(route: &'static Route) -> bool {
 }
 
 /// Returns the headers of a call that a command needs to repeat the call. Credentials are hidden as in [`masked_key`].
-fn shown_headers(headers: &HeaderMap) -> Vec<(&'static str, String)> {
+fn shown_headers(headers: &HeaderMap) -> BTreeMap<&'static str, String> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let key = masked_key(headers);
     let credential = if headers.contains_key("x-api-key") {

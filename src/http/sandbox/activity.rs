@@ -4,7 +4,9 @@
 //! received them, the listener receives the number of missed items.
 
 use super::masked;
-use crate::domain::render::activity::{ActivityView, AttemptView, BodyView, CallView, MailView};
+use crate::domain::render::activity::{
+    ACTIVITY, AttemptView, BodyView, CallView, EventActivityView, MissedView, RunView,
+};
 use crate::http::event_stream::{EventSource, event, event_without_id, reply};
 use crate::http::front::Front;
 use crate::http::front::sandbox::Sandbox;
@@ -12,11 +14,7 @@ use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};
 use crate::http::route::{Content, Handler, PLAIN, Resource, Route, RouteAnswer, Tag};
 use crate::service::Error;
-use crate::service::activity::{
-    ActivityEntry, Call as Answered, ListenerItem, RecordedAttempt, RecordedBody, RecordedMail, Run,
-};
-use serde_json::value::RawValue;
-use std::borrow::Cow;
+use crate::service::activity::{ActivityEntry, ListenerItem, Run};
 use std::sync::Arc;
 use tokio::sync::watch;
 
@@ -40,7 +38,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         answers: &[RouteAnswer {
             status: 200,
             about: "Events named by their `kind`, with increasing numbers as ids. The first is the `run`, which has no id. A call with the header `X-Coffer-Untold` is left out.",
-            content: Content::Events(&ActivityView::COMPONENT),
+            content: Content::Events(&ACTIVITY),
         }],
         handler: Handler::Sandbox(|call, sandbox| Box::pin(stream(call, sandbox))),
         ..PLAIN
@@ -89,7 +87,7 @@ impl EventSource for ActivityListener {
                 }
                 Some(ListenerItem::Missed(last, count)) => {
                     self.last = last;
-                    event_text(last, &ActivityView::from_missed_count(count))
+                    missed_text(last, count)
                 }
                 None => {
                     self.news.changed().await.ok()?;
@@ -105,102 +103,62 @@ impl EventSource for ActivityListener {
     }
 }
 
-/// Renders an item of the activity in the wire format. Returns `None` for an event that no longer exists.
+/// Renders an entry of the activity in the wire format. Returns `None` for an event that no longer exists.
 fn to_event(front: &Front, number: u64, happened: &ActivityEntry) -> Result<Option<String>, Error> {
-    match happened {
-        ActivityEntry::Call(call) => event_text(number, &ActivityView::Call(call_view(call))),
-        ActivityEntry::Event(id) => match front.service.event_of_any_account(id)? {
-            Some(body) => {
-                let body = masked::mask_body(&body);
-                let event: &RawValue = serde_json::from_str(&body)?;
-                event_text(number, &ActivityView::from_event(event))
-            }
-            None => Ok(None),
-        },
-        ActivityEntry::Attempt(attempted) => {
-            event_text(number, &ActivityView::Delivery(attempt_view(attempted)))
+    let (kind, data) = match happened {
+        ActivityEntry::Call(call) => (call.kind, serde_json::to_string(&masked_call(call))?),
+        ActivityEntry::Event(id) => {
+            let Some(body) = front.service.event_of_any_account(id)? else {
+                return Ok(None);
+            };
+            let body = masked::mask_body(&body);
+            let view = EventActivityView { kind: "event", event: serde_json::from_str(&body)? };
+            (view.kind, serde_json::to_string(&view)?)
         }
-        ActivityEntry::Mail(mail) => event_text(number, &ActivityView::Mail(mail_view(mail))),
-    }
+        ActivityEntry::Attempt(attempt) => {
+            (attempt.kind, serde_json::to_string(&masked_attempt(attempt))?)
+        }
+        ActivityEntry::Mail(mail) => (mail.kind, serde_json::to_string(mail)?),
+    };
+    Ok(Some(event(kind, &number.to_string(), &data)))
 }
 
 fn run_text(front: &Front, run: Run) -> Result<Option<String>, Error> {
-    let view = ActivityView::from_run(front.run_id(run.number), run.cause);
-    Ok(Some(event_without_id(view.kind(), &serde_json::to_string(&view)?)))
+    let view = RunView { kind: "run", run: front.run_id(run.number), cause: run.cause };
+    Ok(Some(event_without_id(view.kind, &serde_json::to_string(&view)?)))
 }
 
-fn event_text(number: u64, activity: &ActivityView<'_>) -> Result<Option<String>, Error> {
-    let data = serde_json::to_string(activity)?;
-    Ok(Some(event(activity.kind(), &number.to_string(), &data)))
+fn missed_text(last: u64, count: u64) -> Result<Option<String>, Error> {
+    let view = MissedView { kind: "missed", count };
+    Ok(Some(event(view.kind, &last.to_string(), &serde_json::to_string(&view)?)))
 }
 
-fn call_view(call: &Answered) -> CallView<'_> {
+fn masked_call(call: &CallView) -> CallView {
+    let headers = call.headers.iter();
+    let headers = headers.map(|(name, value)| (*name, masked::mask_header(value).into_owned()));
     CallView {
-        kind: "call",
-        request_id: &call.request_id,
-        at: call.at,
-        method: &call.method,
-        target: masked::mask_target(&call.target),
-        operation: call.operation,
-        status: call.status,
-        ms: call.ms,
-        key: call.key.as_deref(),
-        headers: call
-            .headers
-            .iter()
-            .map(|(name, value)| (*name, masked::mask_header(value)))
-            .collect(),
-        sent: body_view(&call.sent),
-        answered: body_view(&call.answered),
+        target: masked::mask_target(&call.target).into_owned(),
+        headers: headers.collect(),
+        sent: masked_body(&call.sent),
+        answered: masked_body(&call.answered),
+        ..call.clone()
+    }
+}
+
+fn masked_attempt(attempt: &AttemptView) -> AttemptView {
+    let answer = attempt.answer.as_deref();
+    AttemptView {
+        sent: masked_body(&attempt.sent),
+        answer: answer.map(|text| masked::mask_body(text).into_owned()),
+        ..attempt.clone()
     }
 }
 
 /// Returns a body in the form that the stream shows. Secrets are hidden before a long body is cut.
-fn body_view(part: &RecordedBody) -> BodyView<'_> {
-    if part.bytes.len() < part.length {
-        let text = format!("(a body of {} bytes)", part.length);
-        return BodyView { text: Cow::Owned(text), cut: false };
-    }
-    let text = match String::from_utf8_lossy(&part.bytes) {
-        Cow::Borrowed(text) => masked::mask_body(text),
-        Cow::Owned(text) => Cow::Owned(masked::mask_body(&text).into_owned()),
-    };
+fn masked_body(body: &BodyView) -> BodyView {
+    let mut text = masked::mask_body(&body.text).into_owned();
     let end = text.floor_char_boundary(BODY_BYTES_MAX);
-    match text.get(..end) {
-        Some(start) if end < text.len() => {
-            BodyView { text: Cow::Owned(start.to_owned()), cut: true }
-        }
-        _ => BodyView { text, cut: false },
-    }
-}
-
-fn attempt_view(attempted: &RecordedAttempt) -> AttemptView<'_> {
-    let headers = attempted.headers.iter();
-    AttemptView {
-        kind: "delivery",
-        delivery: &attempted.delivery,
-        event: &attempted.event,
-        number: attempted.number,
-        url: &attempted.url,
-        headers: headers.map(|(name, value)| (*name, value.as_str())).collect(),
-        sent: body_view(&attempted.sent),
-        at: attempted.at,
-        status: attempted.status,
-        ms: attempted.ms,
-        error: attempted.error.as_deref(),
-        answer: attempted.answer.as_deref().map(masked::mask_body),
-    }
-}
-
-fn mail_view(mail: &RecordedMail) -> MailView<'_> {
-    MailView {
-        kind: "mail",
-        id: &mail.id,
-        about: mail.kind,
-        at: mail.at,
-        to: &mail.to,
-        language: mail.language,
-        subject: &mail.text.subject,
-        text: &mail.text.body,
-    }
+    let cut = end < text.len();
+    text.truncate(end);
+    BodyView { text, cut }
 }

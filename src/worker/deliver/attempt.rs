@@ -1,8 +1,9 @@
 //! Makes one attempt to deliver a webhook.
 
 use crate::clock::Clock;
+use crate::domain::render::activity::AttemptView;
 use crate::outbound::{NoResponse, OutboundClient};
-use crate::service::activity::{ActivityEntry, RecordedAttempt, RecordedBody};
+use crate::service::activity::{ActivityEntry, body_view};
 use crate::service::webhooks::{DeliveryAttempt, DueDelivery, OutgoingDelivery, prepare_delivery};
 
 /// Returns `true` if the receiver has accepted the delivery.
@@ -18,13 +19,14 @@ pub(super) fn attempt_notification(
     sent: OutgoingDelivery,
 ) -> ActivityEntry {
     let attempt = attempt.clone();
-    ActivityEntry::Attempt(RecordedAttempt {
+    ActivityEntry::Attempt(AttemptView {
+        kind: "delivery",
         delivery: due.id.clone(),
         event: due.event.clone(),
         number,
         url: due.url.clone(),
-        headers: sent.headers,
-        sent: RecordedBody::from_bytes(sent.body.as_bytes()),
+        headers: sent.headers.into_iter().collect(),
+        sent: body_view(sent.body.as_bytes()),
         at: attempt.at,
         status: attempt.status,
         ms: attempt.latency_ms,
