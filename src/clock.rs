@@ -8,7 +8,7 @@ mod steady;
 
 pub use steady::UntrustedWallClock;
 
-use crate::domain::time::Time;
+use crate::domain::Time;
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

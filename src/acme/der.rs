@@ -2,8 +2,7 @@
 //!
 //! The certificate comes from the authority, so every length is checked.
 
-use crate::domain::certificate::Validity;
-use crate::domain::time::Time;
+use crate::domain::{Time, Validity};
 use time::{Date, Month, PrimitiveDateTime, Time as TimeOfDay};
 
 const INTEGER: u8 = 0x02;
@@ -128,7 +127,7 @@ fn read_time(fields: &mut Der<'_>) -> Option<Time> {
 #[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 mod tests {
     use super::{CertificateFields, Der, SEQUENCE, read_time};
-    use crate::domain::time::Time;
+    use crate::domain::Time;
     use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, SerialNumber};
 
     /// Returns a certificate with a serial number and an authority's key, and the authority's key identifier.

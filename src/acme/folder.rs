@@ -3,7 +3,7 @@
 //! Invariant: a file is replaced as a whole: written aside, synced and renamed. Only the owner can read the folder.
 
 use crate::acme::IssuedCertificate;
-use crate::domain::time::Time;
+use crate::domain::Time;
 use instant_acme::AccountCredentials;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::fs::{DirBuilder, File, Permissions};
@@ -188,7 +188,8 @@ impl Attempts {
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::{Attempts, Folder};
-    use crate::domain::time::{DAY_MS, MINUTE_MS, Time};
+    use crate::domain::Time;
+    use crate::domain::time::{DAY_MS, MINUTE_MS};
     use std::os::unix::fs::PermissionsExt;
 
     fn folder(name: &str, domain: &str) -> Folder {

@@ -1,7 +1,7 @@
 //! A certificate with its private key, ready for connections.
 
 use super::der::CertificateFields;
-use crate::domain::certificate::Validity;
+use crate::domain::Validity;
 use rustls::client::verify_server_name;
 use rustls::crypto::ring::default_provider;
 use rustls::pki_types::pem::PemObject;

@@ -5,8 +5,9 @@ use super::client::{AuthorityClient, plain_text};
 use super::folder::Folder;
 use super::reach::Reach;
 use super::{AcmeSettings, Certificates, IssuedCertificate};
+use crate::domain::Time;
 use crate::domain::certificate::time_in_window;
-use crate::domain::time::{SECOND_MS, Time};
+use crate::domain::time::SECOND_MS;
 use instant_acme::{
     Account, AuthorizationHandle, AuthorizationStatus, CertificateIdentifier, ChallengeType, Error,
     Identifier, NewAccount, NewOrder, Order, OrderStatus, RetryPolicy,

@@ -4,8 +4,8 @@ use super::operation::{Answer, Context, Job, Operation, OperationFn, Outcome, PL
 use super::params::BEFORE_ID;
 use super::query::{Param, ParamKind, Query};
 use super::tag::Tag;
+use crate::domain::Currency;
 use crate::domain::fields::{Component, Schema};
-use crate::domain::money::Currency;
 use crate::domain::render::account::{BalanceView, LedgerEntryView, MerchantView};
 use crate::service::accounts::LedgerQuery;
 use crate::service::{Caller, Error};

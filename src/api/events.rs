@@ -6,7 +6,7 @@ use super::operation::{
 use super::params::BEFORE_ID;
 use super::query::{Param, ParamKind, Query};
 use super::tag::Tag;
-use crate::domain::event::EventType;
+use crate::domain::EventType;
 use crate::domain::fields::Component;
 use crate::domain::render::event::{EVENT_ID, EventView};
 use crate::service::events::EventListQuery;

@@ -3,11 +3,8 @@
 pub use super::outcome::{Job, Outcome, OutcomeBody, Success};
 use super::query::{Param, Query};
 use super::tag::Tag;
-use crate::domain::asset::Mode;
 use crate::domain::fields::{Component, Fields};
-use crate::domain::id;
-use crate::domain::refusal::{Refusal, RefusalCode};
-use crate::domain::time::Time;
+use crate::domain::{Mode, Refusal, RefusalCode, Time, id};
 use crate::service::{Caller, Error, Member, Scope, Service};
 use serde_json::{Map, Value};
 use std::sync::Arc;

@@ -1,8 +1,7 @@
 //! Query parameters that operations of several resources share.
 
 use super::query::{Param, ParamKind};
-use crate::domain::asset::Mode;
-use crate::domain::money::Currency;
+use crate::domain::{Currency, Mode};
 
 /// Query parameter `mode` of the operator interface.
 pub const MODE: Param = Param {

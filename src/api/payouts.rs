@@ -3,9 +3,9 @@
 use super::operation::{Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN};
 use super::tag::Tag;
 use super::transfers::{LIMIT, PAYOUT_REFUSALS, get, list};
+use crate::domain::TransferKind;
 use crate::domain::fields::Component;
 use crate::domain::render::transfers::PayoutView;
-use crate::domain::transfer::TransferKind;
 use crate::domain::transfer::inputs::CreatePayout;
 use crate::service::payouts::Requester;
 use crate::service::{Caller, Error};

@@ -2,10 +2,10 @@
 
 use super::operation::{Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN};
 use super::tag::Tag;
+use crate::domain::RefusalCode;
 use crate::domain::fields::rule::described;
 use crate::domain::fields::text_rule::text;
 use crate::domain::fields::{Schema, input};
-use crate::domain::refusal::RefusalCode;
 use crate::domain::render::public::{CheckoutSessionView, PublicConfigView};
 use crate::service::{Caller, Error};
 

@@ -1,9 +1,8 @@
 //! Queries: the declared parameters of an operation, and the values of a request.
 
-use crate::domain::id;
-use crate::domain::refusal::Refusal;
 use crate::domain::text_enum::UnknownText;
-use crate::domain::time::{Time, parse_duration_ms};
+use crate::domain::time::parse_duration_ms;
+use crate::domain::{Refusal, Time, id};
 use percent_encoding::percent_decode_str;
 use std::str::FromStr;
 

@@ -3,9 +3,9 @@
 use super::operation::{Answer, Operation, OperationFn, PLAIN};
 use super::tag::Tag;
 use super::transfers::{INVOICE_ID, LIMIT, get, list};
+use crate::domain::TransferKind;
 use crate::domain::fields::Component;
 use crate::domain::render::transfers::RefundView;
-use crate::domain::transfer::TransferKind;
 
 const REFUND_LIST: Component = Component::List {
     name: "RefundList",

@@ -5,8 +5,8 @@ use super::operation::{
 };
 use super::query::Param;
 use super::tag::Tag;
+use crate::domain::RefusalCode;
 use crate::domain::fields::Component;
-use crate::domain::refusal::RefusalCode;
 use crate::domain::server::ServerView;
 use crate::domain::server::order::CreateServer;
 use crate::service::reseller::DiscardOutcome;

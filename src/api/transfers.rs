@@ -2,9 +2,7 @@
 
 use super::operation::{Context, Job, Outcome};
 use super::query::{Param, ParamKind};
-use crate::domain::refusal::RefusalCode;
-use crate::domain::render;
-use crate::domain::transfer::TransferKind;
+use crate::domain::{RefusalCode, TransferKind, render};
 use crate::service::{Caller, Error, transfers};
 use crate::store;
 

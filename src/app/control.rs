@@ -4,8 +4,7 @@
 //! moves run one at a time, and each runs to its end even if its caller no longer waits.
 
 use crate::clock::Clock;
-use crate::domain::refusal::Refusal;
-use crate::domain::time::Time;
+use crate::domain::{Refusal, Time};
 use crate::http::{Boxed, ClockChange, Inboxes, SandboxControls};
 use crate::service::sandbox::snapshots;
 use crate::service::{Error, Service};

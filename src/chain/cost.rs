@@ -1,7 +1,8 @@
 //! Estimates the requests needed to follow a chain. Each call of a batch counts as one request, because node
 //! providers count calls. The estimate assumes a steady rate of blocks without payments.
 
-use crate::domain::asset::{ASSETS, AssetKind};
+use crate::domain::AssetKind;
+use crate::domain::asset::ASSETS;
 use crate::domain::chain::Chain;
 use crate::domain::time::{DAY_MS, MINUTE_MS};
 

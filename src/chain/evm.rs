@@ -26,10 +26,9 @@ use super::{
     AccountBalance, BlockRead, FinalProblem, Head, LookupResult, MempoolRead, Node, NodeError,
     TransactionOutcome, WatchTargets,
 };
-use crate::domain::asset::{ASSETS, Asset, AssetKind, Chain};
-use crate::domain::network_fee::NodeFees;
-use crate::domain::observation::Block;
-use crate::domain::time::{SECOND_MS, Time};
+use crate::domain::asset::{ASSETS, Chain};
+use crate::domain::time::SECOND_MS;
+use crate::domain::{Asset, AssetKind, Block, NodeFees, Time};
 use answers::{EvmHeader, Receipt};
 use hex::{Account, Number, Word};
 use logs::encode_quantity;

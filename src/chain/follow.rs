@@ -19,13 +19,13 @@ pub use network::unknown_network_message;
 pub use watched::{AddressPools, StepTargets, WatchedAddresses};
 
 use super::{BlockRead, Head, Node, NodeError, ReceivedOutput, WatchTargets};
-use crate::domain::asset::Mode;
-use crate::domain::chain::{Chain, Depth};
-use crate::domain::following::{
-    ChainPosition, ChainState, ChainStep, ChainStepOutcome, ForwardStep, VANISHED_MS_MAX,
+use crate::domain::chain::Chain;
+use crate::domain::following::VANISHED_MS_MAX;
+use crate::domain::time::MINUTE_MS;
+use crate::domain::{
+    Block, ChainPosition, ChainState, ChainStep, ChainStepOutcome, Depth, ForwardStep, Mode,
+    Observation, Time,
 };
-use crate::domain::observation::{Block, Observation};
-use crate::domain::time::{MINUTE_MS, Time};
 use fork::CursorOutcome;
 use network::check_network;
 use pool::sort_parents_first;

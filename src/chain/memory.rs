@@ -13,11 +13,9 @@ mod two_minds;
 
 use super::{ReceivedOutput, WatchTargets};
 use crate::domain::address::{account_bytes, output_script};
-use crate::domain::asset::{Asset, Chain};
-use crate::domain::money::coin::Units;
-use crate::domain::observation::{Block, InputSource};
+use crate::domain::asset::Chain;
 use crate::domain::payment::simulated_txid;
-use crate::domain::time::Time;
+use crate::domain::{Asset, Block, InputSource, Time, Units};
 pub(crate) use node::MemoryNode;
 pub(crate) use two_minds::SplitNode;
 

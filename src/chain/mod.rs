@@ -26,13 +26,9 @@ pub mod utxo;
 
 pub use error::{FinalProblem, NodeError};
 
-use crate::domain::asset::Asset;
-use crate::domain::following::{ChainState, PolledAddress};
-use crate::domain::money::coin::Units;
-use crate::domain::network_fee::NodeFees;
-use crate::domain::observation::{Block, InputSource};
-use crate::domain::set_aside::SetAside;
-use crate::domain::time::Time;
+use crate::domain::{
+    Asset, Block, ChainState, InputSource, NodeFees, PolledAddress, SetAside, Time, Units,
+};
 
 /// The newest block of a node, and the state of the node.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -15,8 +15,8 @@ mod tests;
 pub use file::{FILE_BYTES_MAX, read_file};
 pub use setting::{RatesOrigin, Upstream};
 
-use crate::domain::rate::{CoinFigure, FigureSource, Ticker, figures_of_tickers, parse_number};
-use crate::domain::time::Time;
+use crate::domain::rate::{figures_of_tickers, parse_number};
+use crate::domain::{CoinFigure, FigureSource, Ticker, Time};
 use serde::Deserialize;
 use std::io::Read;
 use std::time::Duration;

@@ -11,9 +11,8 @@ use super::kind::{self, NodeSettings};
 use super::rpc::metadata::{REFUSED, is_refused_host};
 use super::rpc::{Endpoint, Limits, RequestWatch};
 use super::tokens::Tokens;
-use crate::domain::address::{self, Network};
-use crate::domain::asset::Asset;
 use crate::domain::chain::Chain;
+use crate::domain::{Asset, Network, address};
 use std::fmt;
 use std::str::FromStr;
 

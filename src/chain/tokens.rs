@@ -2,9 +2,9 @@
 
 use super::NodeError;
 use super::evm::hex::{Account, FixedBytes};
-use crate::domain::address;
-use crate::domain::asset::{ASSETS, Asset, Chain};
+use crate::domain::asset::{ASSETS, Chain};
 use crate::domain::token::contract_address;
+use crate::domain::{Asset, address};
 use std::collections::BTreeMap;
 
 /// Contracts by coin id, in canonical form. On test networks, they replace the contracts in

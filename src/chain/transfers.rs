@@ -3,9 +3,8 @@
 use super::evm::hex::{Account, Number};
 use super::{ReceivedOutput, WatchTargets};
 use crate::domain::address::account_address;
-use crate::domain::asset::{Asset, Chain};
-use crate::domain::money::coin::Units;
-use crate::domain::observation::InputSource;
+use crate::domain::asset::Chain;
+use crate::domain::{Asset, InputSource, Units};
 use std::fmt::Display;
 
 /// An amount that one account sent to another, in the smallest unit of the coin.

@@ -23,10 +23,8 @@ use super::{
     BlockRead, FinalProblem, Head, LookupResult, MempoolRead, Node, NodeError, TransactionOutcome,
     WatchTargets,
 };
-use crate::domain::asset::{ASSETS, Asset, AssetKind, Chain};
-use crate::domain::following::ChainState;
-use crate::domain::observation::Block;
-use crate::domain::time::Time;
+use crate::domain::asset::{ASSETS, Chain};
+use crate::domain::{Asset, AssetKind, Block, ChainState, Time};
 use answers::{HeaderResponse, TronBlockResponse};
 use finality::FinalApi;
 use hex::TronId;

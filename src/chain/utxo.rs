@@ -21,13 +21,9 @@ pub(super) use values::unix_time;
 
 use super::rpc::{CallFailure, Rpc};
 use super::{BlockRead, Head, LookupResult, MempoolRead, Node, NodeError, WatchTargets};
-use crate::domain::asset::{ASSETS, Asset};
+use crate::domain::asset::ASSETS;
 use crate::domain::chain::Chain;
-use crate::domain::following::ChainState;
-use crate::domain::network_fee::NodeFees;
-use crate::domain::observation::Block;
-use crate::domain::set_aside::SetAside;
-use crate::domain::time::Time;
+use crate::domain::{Asset, Block, ChainState, NodeFees, SetAside, Time};
 use mempool::{Mempool, MempoolSource};
 use serde::Deserialize;
 use serde_json::value::RawValue;

@@ -2,7 +2,7 @@
 
 use super::output::print_text;
 use super::terminal::{Stream, Tone};
-use crate::domain::time::Time;
+use crate::domain::Time;
 use crate::service::Error;
 use crate::store::doctor::FileProblem;
 use serde_json::{Value, json};

@@ -2,8 +2,9 @@
 
 use super::checks::Check;
 use crate::config::SettingValues;
+use crate::domain::Time;
 use crate::domain::mail::attempt::WAITING_MS_MAX;
-use crate::domain::time::{HOUR_MS, Time, duration_text};
+use crate::domain::time::{HOUR_MS, duration_text};
 use crate::outbound::smtp::{SmtpSettings, check_server};
 use crate::service::Error;
 use crate::store::doctor::FileProblem;

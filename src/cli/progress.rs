@@ -5,7 +5,8 @@
 
 use super::terminal::{Stream, Tone};
 use crate::config::terminal_features;
-use crate::domain::progress::{Progress, to_count};
+use crate::domain::Progress;
+use crate::domain::progress::to_count;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rustix::termios::tcgetwinsize;
 use std::io::Write;

@@ -6,10 +6,9 @@
 use super::checks::Check;
 use super::progress::SharedProgress;
 use crate::chain::rates::{RateClient, RatesOrigin, Upstream, read_file};
-use crate::domain::asset::{Asset, coin_symbols};
-use crate::domain::money::Currency;
-use crate::domain::rate::{CoinFigure, FigureSource, RateFigure, agreed_rate};
-use crate::domain::time::Time;
+use crate::domain::asset::coin_symbols;
+use crate::domain::rate::agreed_rate;
+use crate::domain::{Asset, CoinFigure, Currency, FigureSource, RateFigure, Time};
 use crate::store::coins_off;
 use crate::store::doctor::FileProblem;
 

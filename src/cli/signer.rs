@@ -3,10 +3,7 @@
 
 use super::checks::Check;
 use crate::chain::setting::FollowedNodeUrls;
-use crate::domain::account::Account;
-use crate::domain::asset::Mode;
-use crate::domain::money::Cents;
-use crate::domain::time::Time;
+use crate::domain::{Account, Cents, Mode, Time};
 use crate::service::Error;
 use crate::service::transfers::list_transfers_to_review;
 use crate::store::doctor::FileProblem;
@@ -78,7 +75,7 @@ pub(super) fn check_transfers_in_review(
 #[cfg(test)]
 mod tests {
     use super::{Account, Cents, signer_limit_lines};
-    use crate::domain::time::Time;
+    use crate::domain::Time;
 
     #[test]
     fn accounts_with_the_same_limit_are_counted() {

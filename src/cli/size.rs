@@ -1,7 +1,8 @@
 //! The size check of `coffer doctor`: the size of the file, its growth, and the time until the disk is full.
 
 use super::checks::Check;
-use crate::domain::time::{DAY_MS, Time};
+use crate::domain::Time;
+use crate::domain::time::DAY_MS;
 use crate::service::Error;
 use crate::store::doctor::{FileProblem, FileUsage, file_usage};
 use crate::store::paths::with_suffix;
@@ -89,7 +90,8 @@ fn bytes_text(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::{FileUsage, bytes_per_day, bytes_text, describe_size};
-    use crate::domain::time::{DAY_MS, HOUR_MS, Time};
+    use crate::domain::Time;
+    use crate::domain::time::{DAY_MS, HOUR_MS};
 
     #[test]
     fn growth_is_bytes_for_each_event_times_events_of_a_day() {

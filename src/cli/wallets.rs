@@ -11,13 +11,11 @@ use super::progress::show_progress;
 use super::terminal::Stream;
 use crate::clock::Clock;
 use crate::domain::asset::Chain;
-use crate::domain::progress::Progress;
-use crate::domain::refusal::Refusal;
 use crate::domain::wallet::{
-    AddOwnAddress, INDEX_END, NAME_CHARS_MAX, ScriptType, WalletNetwork, WalletSecret,
-    contains_seed_phrase, may_be_seed_phrase_word, refuse_secrets, refuse_secrets_in_body,
-    secret_problem,
+    AddOwnAddress, INDEX_END, NAME_CHARS_MAX, contains_seed_phrase, may_be_seed_phrase_word,
+    refuse_secrets, refuse_secrets_in_body, secret_problem,
 };
+use crate::domain::{Progress, Refusal, ScriptType, WalletNetwork, WalletSecret};
 use crate::service::Error;
 use crate::service::followed::unwatched_pool_note;
 use crate::service::wallets::addresses::{

@@ -4,7 +4,7 @@
 //! environment.
 
 use super::{Setting, SettingError, SettingValues};
-use crate::domain::asset::Asset;
+use crate::domain::Asset;
 use crate::domain::chain::Chain;
 
 impl Setting {

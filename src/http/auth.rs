@@ -6,10 +6,7 @@
 use super::front::Front;
 use super::front::sandbox::Sandbox;
 use super::request::header;
-use crate::domain::apikey::KeyClass;
-use crate::domain::refusal::{Refusal, RefusalCode};
-use crate::domain::url::SiteUrl;
-use crate::domain::user::Role;
+use crate::domain::{KeyClass, Refusal, RefusalCode, Role, SiteUrl};
 use crate::service::callers::unauthorized;
 use crate::service::{Caller, Error, Member, Scope};
 use hyper::{HeaderMap, Method};

@@ -1,7 +1,7 @@
 //! Token buckets: a burst without waiting, and then one more token after each interval.
 
 use super::expiring_map::Expire;
-use crate::domain::time::Time;
+use crate::domain::Time;
 
 /// A rate: the number of tokens in a full bucket, and the interval after which a token returns.
 #[derive(Clone, Copy)]

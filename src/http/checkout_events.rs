@@ -9,7 +9,7 @@ use super::reply::Reply;
 use super::request::{Call, Param, ParamKind};
 use super::route::{Content, Handler, Resource, Route, RouteAnswer, SHARED, Tag};
 use super::subscribers::Subscription;
-use crate::domain::refusal::RefusalCode;
+use crate::domain::RefusalCode;
 use crate::domain::render::CheckoutEventView;
 use crate::service::Error;
 use std::sync::Arc;

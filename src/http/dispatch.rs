@@ -21,7 +21,7 @@ use super::routes::routes;
 use super::stream::ReplyBody;
 use super::{accept, error, large_answers, openapi, pages, public, reference};
 use crate::clock::Clock;
-use crate::domain::refusal::{Refusal, RefusalCode};
+use crate::domain::{Refusal, RefusalCode};
 use crate::service::{Error, QuotaOwner, Service};
 use admission::admit;
 use body::receive_body;

@@ -5,7 +5,7 @@
 use super::reply::Reply;
 use crate::domain::fields::view;
 use crate::domain::fields::view::OmittedIfNone;
-use crate::domain::refusal::{Refusal, RefusalCode};
+use crate::domain::{Refusal, RefusalCode};
 use crate::service::Error;
 use hyper::StatusCode;
 use hyper::header::{HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};

@@ -1,7 +1,8 @@
 //! A bounded map of counters that expire. While entries are added, expired entries are removed once a minute, and
 //! whenever the number of entries has doubled.
 
-use crate::domain::time::{MINUTE_MS, Time};
+use crate::domain::Time;
+use crate::domain::time::MINUTE_MS;
 use std::collections::HashMap;
 use std::hash::Hash;
 

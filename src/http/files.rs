@@ -6,7 +6,7 @@
 use super::reply::Reply;
 use super::request::Call;
 use super::route::{Handler, PLAIN, Resource, Route};
-use crate::domain::refusal::Refusal;
+use crate::domain::Refusal;
 use crate::service::Error;
 use crate::web::packed::{Packed, decompress};
 use crate::web::{StaticFile, VERSION, static_file};

@@ -17,7 +17,7 @@ use super::permits::PermitPool;
 use super::subscribers::Subscribers;
 use super::throttle::{PasswordLimits, Throttle};
 use crate::clock::Clock;
-use crate::domain::time::Time;
+use crate::domain::Time;
 use crate::service::followed::nodes::NodeControl;
 use crate::service::{Error, QuotaOwner, Service};
 use crate::web::reference::Topic;

@@ -4,7 +4,7 @@
 //! disconnects leaves the queue.
 
 use super::permits::PermitPool;
-use crate::domain::refusal::{Refusal, RefusalCode};
+use crate::domain::{Refusal, RefusalCode};
 use crate::service::Error;
 use crate::service::users::passwords::Hasher;
 use std::sync::Arc;

@@ -3,8 +3,7 @@
 //! Invariant: a name that a stranger can register in DNS is accepted only if the operator configured the name. An IP
 //! address is accepted only in its standard notation.
 
-use crate::domain::refusal::{Refusal, RefusalCode};
-use crate::domain::url::{Authority, Host, SiteUrl};
+use crate::domain::{Authority, Host, Refusal, RefusalCode, SiteUrl};
 use hyper::header::HOST;
 use hyper::{HeaderMap, Uri};
 use std::net::IpAddr;

@@ -5,8 +5,8 @@
 
 use super::bucket::{Bucket, Rate};
 use super::expiring_map::ExpiringMap;
-use crate::domain::refusal::{Refusal, RefusalCode};
-use crate::domain::time::{MINUTE_MS, Time};
+use crate::domain::time::MINUTE_MS;
+use crate::domain::{Refusal, RefusalCode, Time};
 use hyper::header::{HeaderName, HeaderValue};
 use std::slice;
 use std::sync::{Mutex, PoisonError};

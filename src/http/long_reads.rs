@@ -102,7 +102,7 @@ impl ReadPermit {
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::{CALLER_READS_MAX, CALLER_RUNNING_MAX, Error, LongReads, QuotaOwner, RUNNING_MAX};
-    use crate::domain::refusal::RefusalCode;
+    use crate::domain::RefusalCode;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::{Arc, Condvar, Mutex};
     use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};

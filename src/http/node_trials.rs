@@ -6,7 +6,7 @@
 use super::limit::Limiter;
 use crate::clock::Clock;
 use crate::domain::chain::Chain;
-use crate::domain::refusal::{Refusal, RefusalCode};
+use crate::domain::{Refusal, RefusalCode};
 use crate::service::followed::nodes::{NodeAnswer, NodeControl, configured_node_refusal};
 use std::sync::Arc;
 use std::time::Duration;

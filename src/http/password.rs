@@ -7,7 +7,7 @@ use super::client;
 use super::front::Front;
 use super::request::Call;
 use super::throttle::{ClientKind, Target, Throttle};
-use crate::domain::refusal::Refusal;
+use crate::domain::Refusal;
 use crate::domain::user::check_password;
 use crate::service::users::members::{CredentialSnapshot, VerifiedUser};
 use crate::service::{Error, Member};

@@ -2,7 +2,7 @@
 //!
 //! Invariant: memory grows only with the number of callers that hold a permit.
 
-use crate::domain::refusal::{Refusal, RefusalCode};
+use crate::domain::{Refusal, RefusalCode};
 use crate::service::QuotaOwner;
 use std::collections::HashMap;
 use std::hash::Hash;

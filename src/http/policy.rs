@@ -3,7 +3,7 @@
 //! Invariant: a page runs only script files of this service and connects to no other site. The only files from other
 //! sites are pictures that the page's policy names.
 
-use crate::domain::url::SiteUrl;
+use crate::domain::SiteUrl;
 use crate::web::STYLE_HASH;
 
 /// Permissions of one page, in addition to the rules for all pages.

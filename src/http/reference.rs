@@ -14,8 +14,7 @@ use super::openapi::errors::example_text;
 use super::openapi::parameters::{Parameter, parameters};
 use super::openapi::webhooks;
 use super::route::{self, Route, RouteAnswer, Tag};
-use crate::domain::event::EventType;
-use crate::domain::refusal::RefusalCode;
+use crate::domain::{EventType, RefusalCode};
 use crate::web::reference::{
     Body, Content, ErrorDoc, ErrorGroup, Field, ObjectDoc, OperationDoc, ResponseDoc, Topic,
     Webhook,

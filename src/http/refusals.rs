@@ -6,8 +6,7 @@
 use super::auth::Auth;
 use super::error;
 use super::route::{RecentPassword, Route};
-use crate::domain::refusal::RefusalCode;
-use crate::domain::user::Role;
+use crate::domain::{RefusalCode, Role};
 
 impl Route {
     /// Returns every code that this route can answer with, ordered by status and name.

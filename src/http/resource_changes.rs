@@ -2,7 +2,7 @@
 //!
 //! Invariant: a change that is committed after a number was read has a higher number.
 
-use crate::domain::resource_change::ResourceChange;
+use crate::domain::ResourceChange;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
@@ -110,8 +110,7 @@ impl LastChanges {
 #[cfg(test)]
 mod tests {
     use super::{CHANGES_MAX, ChangesSince, ResourceChanges};
-    use crate::domain::asset::Mode;
-    use crate::domain::resource_change::{ResourceChange, ResourceKind};
+    use crate::domain::{Mode, ResourceChange, ResourceKind};
 
     const fn change_of(account: i64, kind: ResourceKind) -> ResourceChange {
         ResourceChange { account: Some(account), mode: Mode::Test, kind }

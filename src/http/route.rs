@@ -13,8 +13,7 @@ pub use crate::api::operation::RecentPassword;
 pub(super) use crate::api::operation::{Body, Upload};
 use crate::api::operation::{Operation as Declared, OperationFn};
 pub(super) use crate::api::tag::Tag;
-use crate::domain::refusal::{Refusal, RefusalCode};
-use crate::domain::user::Role;
+use crate::domain::{Refusal, RefusalCode, Role};
 use crate::service::{Error, Member};
 use std::sync::Arc;
 

@@ -6,8 +6,7 @@
 use super::front::Front;
 use super::password::ClientIdentity;
 use super::throttle::{Target, Throttle};
-use crate::domain::refusal::{self, Refusal};
-use crate::domain::second_factor::{self, EnteredCode};
+use crate::domain::{EnteredCode, Refusal, RefusalCode, second_factor};
 use crate::service::Error;
 use crate::service::users::members::CredentialSnapshot;
 use std::sync::Arc;
@@ -76,8 +75,7 @@ impl CodeAttempt {
 }
 
 fn is_wrong_code(refusal: &Refusal) -> bool {
-    refusal.code == refusal::RefusalCode::InvalidCredentials
-        && refusal.param.as_deref() == Some("code")
+    refusal.code == RefusalCode::InvalidCredentials && refusal.param.as_deref() == Some("code")
 }
 
 #[cfg(test)]
@@ -85,8 +83,7 @@ fn is_wrong_code(refusal: &Refusal) -> bool {
 mod tests {
     use super::CodeAttempt;
     use crate::clock::Stopwatch;
-    use crate::domain::refusal::{Refusal, RefusalCode};
-    use crate::domain::second_factor;
+    use crate::domain::{Refusal, RefusalCode, second_factor};
     use crate::http::throttle::{PasswordLimits, Target, Throttle};
     use crate::service::Error;
     use crate::service::users::members::CredentialSnapshot;

@@ -5,7 +5,7 @@
 //! subscribers uses no memory.
 
 use super::resource_changes::ResourceChanges;
-use crate::domain::resource_change::ResourceChange;
+use crate::domain::ResourceChange;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;

@@ -10,9 +10,8 @@ use super::bucket::{Bucket, Rate};
 use super::expiring_map::{Expire, ExpiringMap};
 use super::hashing;
 use crate::clock::Stopwatch;
-use crate::domain::apikey;
-use crate::domain::refusal::{Refusal, RefusalCode};
-use crate::domain::time::{MINUTE_MS, SECOND_MS, Time};
+use crate::domain::time::{MINUTE_MS, SECOND_MS};
+use crate::domain::{Refusal, RefusalCode, Time, apikey};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 pub(super) use target::{ClientKind, Target};
 

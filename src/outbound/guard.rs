@@ -3,7 +3,7 @@
 //! Invariant: webhooks reach only public addresses over https, addresses allowed by `--webhook-allow`, and loopback
 //! in the sandbox. This includes every notation of an address.
 
-use crate::domain::url::{Host, SiteUrl, UrlProblem};
+use crate::domain::{Host, SiteUrl, UrlProblem};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 use ureq::http::Uri;

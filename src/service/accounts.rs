@@ -3,14 +3,10 @@
 use super::events::{EventSubject, record_event};
 use super::page::{self, Page};
 use super::{Error, Json, Scope, Service, audit_log, new_secret};
-use crate::domain::account::{Account, AccountStatus, WebhookEndpoint};
-use crate::domain::asset::Mode;
 use crate::domain::fields::check_one_line;
-use crate::domain::ledger::Balance;
-use crate::domain::money::Currency;
-use crate::domain::refusal::Refusal;
-use crate::domain::time::Time;
-use crate::domain::{id, render};
+use crate::domain::{
+    Account, AccountStatus, Balance, Currency, Mode, Refusal, Time, WebhookEndpoint, id, render,
+};
 use crate::store::{PageBounds, Reader, Tx, accounts, balances, endpoints, ledger, payments};
 use serde_json::json;
 

@@ -242,7 +242,7 @@ mod tests {
         Activity, ActivityEntry, CallView, LIMITS_WITHOUT_LISTENER, ListenerItem, Run, RunCause,
         body_view,
     };
-    use crate::domain::time::Time;
+    use crate::domain::Time;
     use std::collections::BTreeMap;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};

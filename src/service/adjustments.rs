@@ -5,10 +5,7 @@
 use super::idempotency::{CreateResponse, IdempotencySlot, run_once};
 use super::{Error, Scope, Service, Step, audit_log};
 use crate::domain::ledger::adjustment::CreateAdjustment;
-use crate::domain::ledger::{LedgerEntry, LedgerKind, RefType};
-use crate::domain::refusal::Refusal;
-use crate::domain::time::Time;
-use crate::domain::{id, render};
+use crate::domain::{LedgerEntry, LedgerKind, RefType, Refusal, Time, id, render};
 use crate::store::{Reader, ledger};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;

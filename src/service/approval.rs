@@ -3,21 +3,14 @@
 //! The rules are in `domain::transfer::approval` and `domain::transfer::sender`.
 
 use super::{Error, Service, Step};
-use crate::domain::asset::{Asset, Mode};
-use crate::domain::money::Currency;
-use crate::domain::money::coin::Rate;
-use crate::domain::network_fee::{FeeRates, FixedFee, gas_coin, propose_fee};
-use crate::domain::refusal::Refusal;
-use crate::domain::time::{DAY_MS, Time};
-use crate::domain::transfer::approval::{
-    Approval, ApprovalProposal, FeeSource, ProposedFee, TermsSource,
+use crate::domain::network_fee::{gas_coin, propose_fee};
+use crate::domain::time::DAY_MS;
+use crate::domain::transfer::terms::fixed_network_fee;
+use crate::domain::{
+    Approval, ApprovalProposal, Asset, Currency, FeeRates, FeeSource, FixedFee, Mode, ProposedFee,
+    Rate, ReceivedCoins, Refusal, Sender, SenderConditions, SentBy, TermsSource, Time, Transfer,
+    TransferAction, TransferStatus, TransferStep, TransferStepRequest, TransferTerms,
 };
-use crate::domain::transfer::basis::ReceivedCoins;
-use crate::domain::transfer::request::TransferStepRequest;
-use crate::domain::transfer::sender::{Sender, SenderConditions, SentBy};
-use crate::domain::transfer::step::{TransferAction, TransferStep};
-use crate::domain::transfer::terms::{TransferTerms, fixed_network_fee};
-use crate::domain::transfer::{Transfer, TransferStatus};
 use crate::store::{Reader, accounts, network_fees, payments, transfers};
 
 impl Service {

@@ -5,9 +5,7 @@
 
 use super::{Error, audit, wallets};
 use crate::domain::chain::Chain;
-use crate::domain::history::LogHead;
-use crate::domain::progress::ProgressSink;
-use crate::domain::time::Time;
+use crate::domain::{LogHead, ProgressSink, Time};
 use crate::store::audit_log::NewAuditEntry;
 use crate::store::backup::{BackupCopy, CopyChanges, NextIndex, copy};
 use crate::store::private_copy::{PrivateCopy, copy_beside};

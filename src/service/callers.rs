@@ -4,10 +4,8 @@
 //! [`Scope`].
 
 use super::{Error, Service};
-use crate::domain::apikey::{self, KeyClass};
-use crate::domain::asset::Mode;
-use crate::domain::refusal::{Refusal, RefusalCode};
-use crate::domain::time::{MINUTE_MS, Time};
+use crate::domain::time::MINUTE_MS;
+use crate::domain::{KeyClass, Mode, Refusal, RefusalCode, Time, apikey};
 use crate::store::{FileKind, keys};
 use std::ops::Deref;
 use std::sync::Arc;

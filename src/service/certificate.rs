@@ -1,7 +1,6 @@
 //! State of the server's certificate, for Home, metrics and the summary.
 
-use crate::domain::certificate::CertificateStatus;
-use crate::domain::time::Time;
+use crate::domain::{CertificateStatus, Time};
 use std::sync::{Mutex, PoisonError};
 
 /// State of the certificate, which its worker updates.

@@ -14,8 +14,8 @@ mod unowned_payments;
 use super::transfers::transactions_to_query;
 use super::{Error, Service};
 use crate::domain::asset::Chain;
-use crate::domain::following::{COMES_BACK_MS_MAX, ChainState, Rescan};
-use crate::domain::time::Time;
+use crate::domain::following::COMES_BACK_MS_MAX;
+use crate::domain::{ChainState, Rescan, Time};
 use crate::store::{
     Reader, addresses, chain_blocks, chain_cursors, claims as claimed, destinations, invoices,
     observations_on_chain, rescans, set_aside, transfers,

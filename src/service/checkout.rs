@@ -6,18 +6,12 @@
 use super::lookups::owned_invoice;
 use super::payments::amount_still_due;
 use super::{Error, Json, Scope, Service};
-use crate::domain::account::Account;
-use crate::domain::asset::Asset;
 use crate::domain::confirmations::OnChain;
-use crate::domain::invoice::Invoice;
-use crate::domain::invoice::draft::SimulatedAmount;
-use crate::domain::money::coin::Units;
-use crate::domain::money::{Total, is_paid_in_full};
-use crate::domain::payment::Payment;
-use crate::domain::refusal::{Refusal, RefusalCode};
-use crate::domain::status::InvoiceStatus;
-use crate::domain::time::Time;
-use crate::domain::{id, quote, render};
+use crate::domain::money::is_paid_in_full;
+use crate::domain::{
+    Account, Asset, Invoice, InvoiceStatus, Payment, Refusal, RefusalCode, SimulatedAmount, Time,
+    Total, Units, id, quote, render,
+};
 use crate::store::{Reader, accounts, invoices, payments, quotes};
 use serde_json::value::to_raw_value;
 use std::sync::Arc;

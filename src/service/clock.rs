@@ -3,7 +3,8 @@
 //! Invariant: the time in the file never goes back, unless an operator set the clock back on purpose.
 
 use super::{Error, Service, Step};
-use crate::domain::time::{HOUR_MS, Time};
+use crate::domain::Time;
+use crate::domain::time::HOUR_MS;
 use crate::store::{Store, deliveries, file};
 use std::sync::Arc;
 

@@ -4,15 +4,11 @@
 //! causes no writes for these numbers.
 
 use super::{Error, Service};
-use crate::domain::asset::{Asset, Chain, Mode};
-use crate::domain::chain::Depth;
-use crate::domain::confirmations::{
-    ConfirmationTiers, OnChain, SIMULATED_HEIGHT, block_confirmations,
+use crate::domain::asset::Chain;
+use crate::domain::confirmations::{OnChain, SIMULATED_HEIGHT, block_confirmations};
+use crate::domain::{
+    Asset, Cents, ConfirmationTiers, Deposit, Depth, Mode, Payment, PaymentState, StoredObservation,
 };
-use crate::domain::deposit::Deposit;
-use crate::domain::money::Cents;
-use crate::domain::observation::StoredObservation;
-use crate::domain::payment::{Payment, PaymentState};
 use crate::store::chain_cursors::{self, ChainCursor};
 use crate::store::observations_on_chain::{self, Payer};
 use crate::store::{FileKind, Reader, confirmation_tiers, observations};

@@ -4,12 +4,9 @@
 
 use super::pools::claim_address;
 use super::{Error, Json, Scope, Service, Step};
-use crate::domain::asset::{Chain, Mode};
-use crate::domain::chain::ChainFamily;
-use crate::domain::customer::{Customer, check_reference};
-use crate::domain::refusal::{Refusal, RefusalCode};
-use crate::domain::render;
-use crate::domain::time::Time;
+use crate::domain::asset::Chain;
+use crate::domain::customer::check_reference;
+use crate::domain::{ChainFamily, Customer, Mode, Refusal, RefusalCode, Time, render};
 use crate::store::addresses::{self, AddressOwner};
 use crate::store::{Reader, accounts, chains, customers};
 use std::sync::Arc;

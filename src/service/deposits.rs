@@ -8,17 +8,13 @@ use super::confirmations::OnChainReader;
 use super::customers::find_customer;
 use super::observations::{change_owned_observation, record_observation};
 use super::{Error, Json, Scope, Service, Step};
-use crate::domain::asset::Asset;
-use crate::domain::customer::{Customer, check_reference};
-use crate::domain::deposit::Deposit;
-use crate::domain::money::coin::Units;
-use crate::domain::observation::Observation;
-use crate::domain::observation_owner::ObservationOwner;
-use crate::domain::payment::{PaymentState, simulated_txid};
+use crate::domain::customer::check_reference;
+use crate::domain::payment::simulated_txid;
 use crate::domain::quote::coin_unavailable;
-use crate::domain::refusal::{Refusal, RefusalCode};
-use crate::domain::time::Time;
-use crate::domain::{id, render};
+use crate::domain::{
+    Asset, Customer, Deposit, Observation, ObservationOwner, PaymentState, Refusal, RefusalCode,
+    Time, Units, id, render,
+};
 use crate::store::addresses::{self, AddressOwner};
 use crate::store::{Reader, Tx, deposits};
 use std::sync::Arc;

@@ -6,8 +6,9 @@
 
 use super::destination_check::{UPCOMING_INDEXES, skip_if_destination};
 use super::{Error, Service};
-use crate::domain::asset::{Chain, Mode};
-use crate::domain::wallet::{INDEX_END, ReceivingBranch, Wallet, WalletAddress};
+use crate::domain::asset::Chain;
+use crate::domain::wallet::INDEX_END;
+use crate::domain::{Mode, ReceivingBranch, Wallet, WalletAddress};
 use crate::store::wallets::{self, WalletRow};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -151,8 +152,8 @@ impl Service {
 mod tests {
     use super::{AddressStock, STOCKED_AHEAD, WalletAddress, WalletRow};
     use crate::domain::asset::Chain;
-    use crate::domain::time::Time;
-    use crate::domain::wallet::{INDEX_END, WalletHints, read};
+    use crate::domain::wallet::{INDEX_END, read};
+    use crate::domain::{Time, WalletHints};
 
     const EVM: &str = "xpub6DCoCpSuQZB2jawqnGMEPS63ePKWkwWPH4TU45Q7LPXWuNd8TMtVxRrgjtEshuqpK3mdhaWHPFsBngh5GFZaM6si3yZdUsT8ddYM3PwnATt";
 

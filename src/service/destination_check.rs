@@ -4,8 +4,9 @@
 //! the next 1 000 of a wallet. A wallet skips an address to which a transfer sends money.
 
 use super::{Error, Service};
-use crate::domain::asset::{Chain, Mode};
-use crate::domain::wallet::{INDEX_END, Wallet, WalletAddress};
+use crate::domain::asset::Chain;
+use crate::domain::wallet::INDEX_END;
+use crate::domain::{Mode, Wallet, WalletAddress};
 use crate::store::wallets::{self, WalletRow};
 use crate::store::{FileKind, Reader, addresses, pool_addresses};
 use std::collections::{BTreeMap, HashMap};

@@ -2,8 +2,7 @@
 //!
 //! Invariant: a refusal tells the caller the reason. The cause of a failure is only in the log.
 
-use crate::domain::money::Overflow;
-use crate::domain::refusal::{Refusal, RefusalCode};
+use crate::domain::{Overflow, Refusal, RefusalCode};
 use crate::store::{StoreError, WriteRefusal};
 
 /// Reason why a use case did not run. Nothing was changed.

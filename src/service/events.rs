@@ -4,13 +4,7 @@
 
 use super::page::{Page, find_page_start};
 use super::{Error, Scope, Service};
-use crate::domain::asset::Mode;
-use crate::domain::event::EventType;
-use crate::domain::id;
-use crate::domain::refusal::Refusal;
-use crate::domain::resource_change::ResourceKind;
-use crate::domain::time::Time;
-use crate::domain::url::SiteUrl;
+use crate::domain::{EventType, Mode, Refusal, ResourceKind, SiteUrl, Time, id};
 use crate::store::deliveries::DeliveryReceiver;
 use crate::store::{PageBounds, Tx, deliveries, endpoints, events};
 use serde_json::value::RawValue;
@@ -151,10 +145,8 @@ fn origin(url: &str) -> String {
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::{EventSubject, origin, record_event};
-    use crate::domain::asset::Mode;
-    use crate::domain::event::EventType;
     use crate::domain::render::event::{EventDataView, EventView};
-    use crate::domain::time::Time;
+    use crate::domain::{EventType, Mode, Time};
     use crate::service::tests::{seeded_service, write};
     use crate::store::{PageBounds, events};
     use serde_json::value::RawValue;

@@ -41,7 +41,7 @@ impl Service {
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::Faults;
-    use crate::domain::refusal::RefusalCode;
+    use crate::domain::RefusalCode;
     use crate::service::tests::{NOW, block_on, seeded_service};
     use crate::service::{Error, Json, sandbox};
     use serde_json::{Map, Value, json};

@@ -12,15 +12,12 @@ mod unowned_addresses;
 mod views;
 
 use super::{Error, Service};
-use crate::domain::address::{self, Network};
-use crate::domain::asset::{Asset, Chain, Mode};
+use crate::domain::asset::Chain;
 use crate::domain::chain::CHAINS;
-use crate::domain::network_fee::FeeEstimate;
 use crate::domain::recipient::reason_not_to_send;
-use crate::domain::refusal::Refusal;
-use crate::domain::scanned::LaggingChains;
-use crate::domain::time::Time;
-use crate::domain::wallet::{Wallet, WalletNetwork};
+use crate::domain::{
+    Asset, FeeEstimate, LaggingChains, Mode, Network, Refusal, Time, Wallet, WalletNetwork, address,
+};
 use crate::store::chain_cursors::ChainCursor;
 use crate::store::wallets::{self, WalletRow};
 use crate::store::{Reader, chain_cursors, chains};

@@ -3,8 +3,8 @@
 //! Invariant: the response is stored in the transaction of its effect, so both exist or neither.
 
 use super::{Error, Service, Step};
-use crate::domain::refusal::{Refusal, RefusalCode};
-use crate::domain::time::{DAY_MS, Time};
+use crate::domain::time::DAY_MS;
+use crate::domain::{Refusal, RefusalCode, Time};
 use crate::store::Reader;
 pub use crate::store::idempotency::{CreateOutcome, IdempotencySlot};
 use crate::store::idempotency::{StoredResponse, get, put};

@@ -3,13 +3,9 @@
 //! Invariant: the text of a key is returned once, when the key is created. It is neither stored nor logged.
 
 use super::{Error, audit_log, random_bytes};
-use crate::domain::apikey::{self, KeyClass};
-use crate::domain::asset::Mode;
-use crate::domain::id;
 use crate::domain::published_keys::is_sandbox_key;
-use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::keys::KeyView;
-use crate::domain::time::Time;
+use crate::domain::{KeyClass, Mode, Refusal, RefusalCode, Time, apikey, id};
 use crate::store::keys::{self, KeyRow};
 use crate::store::{FileKind, Reader, Tx};
 use serde_json::json;

@@ -9,14 +9,13 @@ pub mod editing;
 use super::invoices::{check_may_create, new_invoice};
 use super::settle::record_invoice_event;
 use super::{Error, Service, Step};
-use crate::domain::account::Account;
-use crate::domain::event::EventType;
 use crate::domain::invoice::draft::CreateInvoice;
-use crate::domain::link::{LinkState, LinkUses, OPEN_INVOICES_MAX, PaymentLink};
-use crate::domain::money::Cents;
-use crate::domain::refusal::{Refusal, RefusalCode};
-use crate::domain::time::{SECOND_MS, Time};
-use crate::domain::{id, render};
+use crate::domain::link::OPEN_INVOICES_MAX;
+use crate::domain::time::SECOND_MS;
+use crate::domain::{
+    Account, Cents, EventType, LinkState, LinkUses, PaymentLink, Refusal, RefusalCode, Time, id,
+    render,
+};
 use crate::store::payment_links::{self, StoredPicture};
 use crate::store::{Reader, accounts, invoices};
 use serde_json::value::RawValue;

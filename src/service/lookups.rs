@@ -1,9 +1,7 @@
 //! Finds invoices by the ids in requests.
 
 use super::{Error, Scope};
-use crate::domain::id;
-use crate::domain::invoice::Invoice;
-use crate::domain::refusal::Refusal;
+use crate::domain::{Invoice, Refusal, id};
 use crate::store::{Reader, invoices};
 
 /// Returns the invoice with this ID, of any account and in either mode.

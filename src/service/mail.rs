@@ -8,13 +8,13 @@ mod sales;
 mod summaries;
 
 use super::{Error, Member, Service, Step};
-use crate::domain::asset::Mode;
-use crate::domain::id;
-use crate::domain::language::Language;
-use crate::domain::mail::attempt::{MailOutcome, MailProgress, WAITING_MS_MAX};
-use crate::domain::mail::{MailKind, MailPreferences, MailText, SetMailPreferences};
+use crate::domain::mail::SetMailPreferences;
+use crate::domain::mail::attempt::WAITING_MS_MAX;
 use crate::domain::render::mail::MailPreferencesView;
-use crate::domain::time::{DAY_MS, Time};
+use crate::domain::time::DAY_MS;
+use crate::domain::{
+    Language, MailKind, MailOutcome, MailPreferences, MailProgress, MailText, Mode, Time, id,
+};
 use crate::store::mail_messages::{self, NewMail};
 pub use crate::store::mail_messages::{DueMail, MailCounts};
 use crate::store::{FileKind, Reader, mail_preferences, receipts as receipts_table};

@@ -15,15 +15,10 @@ use super::transfers::outputs::{
     change_output, insert_destination_output, record_output_of_transaction,
 };
 use super::{Error, Step};
-use crate::domain::id;
-use crate::domain::invoice::Invoice;
-use crate::domain::money::coin::Units;
-use crate::domain::observation::{Observation, ObservationKey, StoredObservation};
-use crate::domain::observation_owner::{IntakeOutcome, ObservationChange, ObservationOwner};
-use crate::domain::payment::PaymentState;
-use crate::domain::refusal::{Refusal, RefusalCode};
-use crate::domain::time::Time;
-use crate::domain::unmatched::UnmatchedReason;
+use crate::domain::{
+    IntakeOutcome, Invoice, Observation, ObservationChange, ObservationKey, ObservationOwner,
+    PaymentState, Refusal, RefusalCode, StoredObservation, Time, Units, UnmatchedReason, id,
+};
 use crate::store::unmatched_payments::{self, NewUnmatchedPayment};
 use crate::store::{
     Reader, StoreError, invoices, observation_owners, observations, own_transfers, payments,

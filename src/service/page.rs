@@ -1,7 +1,7 @@
 //! Pages of lists, and the cursor `before` of the next page.
 
 use super::{Error, Json};
-use crate::domain::refusal::{Refusal, RefusalCode};
+use crate::domain::{Refusal, RefusalCode};
 
 /// A page of a list, with the start of the next page.
 pub struct Page {
@@ -60,7 +60,7 @@ pub(super) fn none_if_not_found<T>(found: Result<T, Error>) -> Result<Option<T>,
 #[cfg(test)]
 mod tests {
     use super::{Error, find_page_start, none_if_not_found};
-    use crate::domain::refusal::{Refusal, RefusalCode};
+    use crate::domain::{Refusal, RefusalCode};
 
     #[test]
     fn only_missing_page_start_becomes_invalid_request() {

@@ -9,18 +9,12 @@ use super::lookups::owned_invoice;
 use super::observations::record_observation;
 use super::quotes::select_quote_among;
 use super::{Error, Json, Scope, Service, Step};
-use crate::domain::asset::Asset;
-use crate::domain::invoice::Invoice;
-use crate::domain::invoice::draft::SimulatedAmount;
-use crate::domain::money::{Cents, Overflow, Total};
-use crate::domain::observation::Observation;
-use crate::domain::observation_owner::ObservationOwner;
-use crate::domain::payment::{PaymentState, simulated_txid};
-use crate::domain::quote::{Quote, amount_due, coin_unavailable};
-use crate::domain::rate::RateQuote;
-use crate::domain::refusal::{Refusal, RefusalCode};
-use crate::domain::time::Time;
-use crate::domain::{id, render};
+use crate::domain::payment::simulated_txid;
+use crate::domain::quote::{amount_due, coin_unavailable};
+use crate::domain::{
+    Asset, Cents, Invoice, Observation, ObservationOwner, Overflow, PaymentState, Quote, RateQuote,
+    Refusal, RefusalCode, SimulatedAmount, Time, Total, id, render,
+};
 use crate::store::{accounts, payments, quotes};
 use std::sync::Arc;
 

@@ -6,14 +6,12 @@
 use super::idempotency::{CreateResponse, IdempotencySlot, run_once};
 use super::transfers::request_transfer;
 use super::{Error, Scope, Service, Step};
-use crate::domain::account::Account;
-use crate::domain::asset::Mode;
-use crate::domain::money::{Cents, Currency};
-use crate::domain::refusal::{Refusal, RefusalCode};
-use crate::domain::time::{DAY_MS, Time};
-use crate::domain::transfer::inputs::{CreatePayout, PayoutAmount};
-use crate::domain::transfer::{SendingProgress, Transfer, TransferKind, TransferStatus};
-use crate::domain::{id, render};
+use crate::domain::time::DAY_MS;
+use crate::domain::transfer::inputs::CreatePayout;
+use crate::domain::{
+    Account, Cents, Currency, Mode, PayoutAmount, Refusal, RefusalCode, SendingProgress, Time,
+    Transfer, TransferKind, TransferStatus, id, render,
+};
 use crate::store::{Reader, Tx, accounts, balances, file, payout_addresses, transfers};
 use serde_json::{Map, Value};
 use std::sync::Arc;

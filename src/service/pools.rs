@@ -6,13 +6,11 @@
 
 use super::destination_check::skip_if_destination;
 use super::{Error, Json, Service, Step, audit_log};
-use crate::domain::address;
-use crate::domain::asset::{Chain, Mode};
+use crate::domain::asset::Chain;
 use crate::domain::recipient::reason_not_to_send;
-use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::pools::{PoolImportView, PoolView};
-use crate::domain::time::{MINUTE_MS, Time};
-use crate::domain::wallet::WalletAddress;
+use crate::domain::time::MINUTE_MS;
+use crate::domain::{Mode, Refusal, RefusalCode, Time, WalletAddress, address};
 use crate::store::addresses::{self, AddressOwner};
 use crate::store::wallets::{self, WalletIndex, WalletRow};
 use crate::store::{Reader, Tx, accounts, pool_addresses};

@@ -2,7 +2,8 @@
 
 use super::mail::prune_mail;
 use super::{Error, Service, Step};
-use crate::domain::time::{DAY_MS, Time};
+use crate::domain::Time;
+use crate::domain::time::DAY_MS;
 use crate::store::{accounts, endpoints, idempotency, pruned_deliveries, sessions};
 use std::sync::Arc;
 

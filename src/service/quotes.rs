@@ -10,17 +10,12 @@ use super::pools::{claim_address, take_address};
 use super::rates::NoRate;
 use super::settle::{SettleCause, invoice_status_time, settle_invoice};
 use super::{Error, Json, Scope, Service, Step};
-use crate::domain::asset::{ASSETS, Asset, Mode};
-use crate::domain::invoice::Invoice;
-use crate::domain::money::coin::Units;
-use crate::domain::money::{Bps, Currency};
-use crate::domain::quote::{self, Quote, coin_unavailable};
-use crate::domain::rate::RateQuote;
-use crate::domain::refusal::{Refusal, RefusalCode};
-use crate::domain::render;
-use crate::domain::scanned::LaggingChains;
-use crate::domain::time::Time;
-use crate::domain::timeline::InvoiceChange;
+use crate::domain::asset::ASSETS;
+use crate::domain::quote::{self, coin_unavailable};
+use crate::domain::{
+    Asset, Bps, Currency, Invoice, InvoiceChange, LaggingChains, Mode, Quote, RateQuote, Refusal,
+    RefusalCode, Time, Units, render,
+};
 use crate::store::addresses::{self, AddressOwner};
 use crate::store::wallets::WalletIndex;
 use crate::store::{Reader, Tx, accounts, chains, coins_off, invoice_steps, payments, quotes};

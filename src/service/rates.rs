@@ -9,12 +9,8 @@ mod keeping;
 mod operator_view;
 
 use super::{Error, Service};
-use crate::domain::asset::{Asset, Mode};
-use crate::domain::money::Currency;
-use crate::domain::rate::{
-    CoinMarket, FRESH_MS_MAX, RateFigure, RateQuote, agreed_rate, rate_from_file,
-};
-use crate::domain::time::Time;
+use crate::domain::rate::{FRESH_MS_MAX, agreed_rate, rate_from_file};
+use crate::domain::{Asset, CoinMarket, Currency, Mode, RateFigure, RateQuote, Time};
 use crate::store::{FileKind, Reader, rate_figures, rates_known};
 
 #[cfg(test)]

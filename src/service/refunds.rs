@@ -8,15 +8,12 @@ use super::lookups::{find_invoice, owned_invoice};
 use super::transfers::request_transfer;
 use super::{Error, Scope, Service, Step};
 use crate::domain::fields::Fields;
-use crate::domain::invoice::Invoice;
-use crate::domain::money::{Cents, Total};
-use crate::domain::payment::PaymentState;
-use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::status::refundable_excess;
-use crate::domain::time::Time;
 use crate::domain::transfer::inputs::{RequestRefund, SandboxRefund};
-use crate::domain::transfer::{SendingProgress, Transfer, TransferKind, TransferStatus};
-use crate::domain::{address, id, render};
+use crate::domain::{
+    Cents, Invoice, PaymentState, Refusal, RefusalCode, SendingProgress, Time, Total, Transfer,
+    TransferKind, TransferStatus, address, id, render,
+};
 use crate::store::{Reader, accounts, payments, transfers};
 use serde_json::{Map, Value};
 use std::sync::Arc;

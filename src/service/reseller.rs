@@ -7,14 +7,12 @@
 use super::callers::unauthorized;
 use super::idempotency::{CreateResponse, IdempotencySlot, run_once};
 use super::{Error, Json, Scope, Service, Step};
-use crate::domain::account::{Account, AccountStatus};
-use crate::domain::asset::Mode;
-use crate::domain::refusal::{Refusal, RefusalCode};
-use crate::domain::server::order::ServerOrder;
-use crate::domain::server::state::{ServerState, ServerStep};
-use crate::domain::server::{OrderedServer, render};
-use crate::domain::time::{MINUTE_MS, Time};
-use crate::domain::{apikey, id};
+use crate::domain::server::render;
+use crate::domain::time::MINUTE_MS;
+use crate::domain::{
+    Account, AccountStatus, Mode, OrderedServer, Refusal, RefusalCode, ServerOrder, ServerState,
+    ServerStep, Time, apikey, id,
+};
 use crate::store::{FileKind, Reader, Tx, accounts, reseller_tokens, servers};
 use serde_json::{Map, Value};
 use std::sync::Arc;

@@ -17,16 +17,13 @@ pub use crate::domain::published_keys::{
 use super::users::members;
 use super::{Error, Faults, Json, Service, Step, accounts as account_rules, keys, mail, reseller};
 use crate::domain::account::sandbox::{SandboxAccount, SandboxEndpoint};
-use crate::domain::account::{Account, AccountStatus, WebhookEndpoint};
-use crate::domain::apikey::KeyClass;
-use crate::domain::asset::Mode;
 use crate::domain::fields::Fields;
-use crate::domain::refusal::Refusal;
 use crate::domain::render::sandbox as render;
 use crate::domain::signature::has_signing_key;
-use crate::domain::time::{DAY_MS, Time};
-use crate::domain::user::Role;
-use crate::domain::{address, id};
+use crate::domain::time::DAY_MS;
+use crate::domain::{
+    Account, AccountStatus, KeyClass, Mode, Refusal, Role, Time, WebhookEndpoint, address, id,
+};
 use crate::store::{Reader, Tx, accounts, endpoints, file, payout_addresses};
 use serde_json::Value;
 use serde_json::value::to_raw_value;

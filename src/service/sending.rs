@@ -14,11 +14,13 @@ use super::transfers::acts::enter_transaction;
 use super::transfers::destination::settle_destination_of;
 use super::transfers::{StepActor, apply_step, find, hold_of_transfer, write_audit_entry};
 use super::{Error, Service, Step};
-use crate::domain::refusal::{Refusal, RefusalCode};
-use crate::domain::time::{MINUTE_MS, Time};
+use crate::domain::time::MINUTE_MS;
 use crate::domain::transfer::request::{parse_txid, parse_txid_on};
-use crate::domain::transfer::step::{REASON_CHARS_MAX, TransferAction, TransferStep};
-use crate::domain::transfer::{SendingState, Transfer, TransferKind, TxidSource};
+use crate::domain::transfer::step::REASON_CHARS_MAX;
+use crate::domain::{
+    Refusal, RefusalCode, SendingState, Time, Transfer, TransferAction, TransferKind, TransferStep,
+    TxidSource,
+};
 use crate::store::{Tx, transfers};
 use serde_json::json;
 use std::sync::Arc;

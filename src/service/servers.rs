@@ -6,10 +6,7 @@
 //! operator orders it.
 
 use super::{Error, Service, Step, audit_log};
-use crate::domain::server::OrderedServer;
-use crate::domain::server::outcome::ProvisionerResult;
-use crate::domain::server::state::{ProvisionerTask, ServerStep};
-use crate::domain::time::Time;
+use crate::domain::{OrderedServer, ProvisionerResult, ProvisionerTask, ServerStep, Time};
 use crate::store::{Tx, servers};
 use serde_json::{Value, json};
 use std::sync::Arc;

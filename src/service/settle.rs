@@ -5,16 +5,11 @@
 use super::events::{EventSubject, record_event};
 use super::followed::lagging_chains;
 use super::{Error, Json, Step};
-use crate::domain::event::EventType;
-use crate::domain::invoice::{Invoice, InvoiceCoin};
-use crate::domain::money::coin::Units;
-use crate::domain::payment::Payment;
-use crate::domain::quote::{self, Quote};
-use crate::domain::render;
-use crate::domain::scanned::{LaggingChains, awaited_chains};
-use crate::domain::status::InvoiceStatus;
-use crate::domain::time::Time;
-use crate::domain::timeline::InvoiceChange;
+use crate::domain::scanned::awaited_chains;
+use crate::domain::{
+    EventType, Invoice, InvoiceChange, InvoiceCoin, InvoiceStatus, LaggingChains, Payment, Quote,
+    Time, Units, quote, render,
+};
 use crate::store::{Touched, file, invoice_steps, invoices, payments, quotes};
 use serde_json::value::RawValue;
 

@@ -1,7 +1,7 @@
 //! The one argument of use cases that write.
 
 use super::Service;
-use crate::domain::time::Time;
+use crate::domain::Time;
 use crate::store::Tx;
 
 /// A transaction of the writer, with the service and the time of the request or tick.

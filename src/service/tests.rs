@@ -9,17 +9,12 @@ use super::followed::{LiveChain, LiveMode};
 use super::mail::MailIdentity;
 use super::pools::claim_address;
 use super::{Caches, Caller, Error, Faults, Service, Step, init_file, sandbox};
-use crate::domain::asset::{Asset, Chain, Mode};
-use crate::domain::id;
-use crate::domain::money::Currency;
-use crate::domain::observation::StoredObservation;
+use crate::domain::asset::Chain;
 use crate::domain::progress::ignore_progress;
-use crate::domain::rate::RateQuote;
-use crate::domain::refusal::Refusal;
 use crate::domain::render::LinkBuilder;
-use crate::domain::server::order::ServerLimits;
-use crate::domain::time::Time;
-use crate::domain::transfer::Transfer;
+use crate::domain::{
+    Asset, Currency, Mode, RateQuote, Refusal, ServerLimits, StoredObservation, Time, Transfer, id,
+};
 use crate::store::addresses::AddressOwner;
 use crate::store::paths::with_suffix;
 use crate::store::{

@@ -30,14 +30,10 @@ use super::events::{EventSubject, record_event_with_invoice};
 use super::transfers::by_hand::apply_step_by_hand;
 use super::transfers::destination::settle_destination_of;
 use super::{Error, Json, Scope, Service, Step, audit_log};
-use crate::domain::ledger::Posting;
-use crate::domain::money::Cents;
-use crate::domain::refusal::Refusal;
-use crate::domain::time::Time;
-use crate::domain::transfer::request::TransferStepRequest;
-use crate::domain::transfer::step::{TransferAction, TransferStep};
-use crate::domain::transfer::{Transfer, TransferKind, TransferStatus};
-use crate::domain::{id, render};
+use crate::domain::{
+    Cents, Posting, Refusal, Time, Transfer, TransferAction, TransferKind, TransferStatus,
+    TransferStep, TransferStepRequest, id, render,
+};
 use crate::store::booking::{Booking, BookingSource};
 use crate::store::ledger::{insert_booking, unreversed_entries};
 use crate::store::{Reader, Tx, balances, chain_cursors, destinations, invoices, transfers};

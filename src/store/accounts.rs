@@ -4,9 +4,7 @@ use super::memo::get_or_read;
 use super::statement::{commands, rows, values};
 use super::states::ValueKind;
 use super::{Reader, StoreError, Tx};
-use crate::domain::account::{Account, Branding};
-use crate::domain::asset::Asset;
-use crate::domain::time::Time;
+use crate::domain::{Account, Asset, Branding, Time};
 use rusqlite::named_params;
 use rusqlite::types::FromSqlError;
 

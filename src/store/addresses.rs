@@ -5,9 +5,8 @@
 use super::statement::{commands, rows, values};
 use super::wallets::WalletIndex;
 use super::{Reader, StoreError, Tx};
-use crate::domain::address;
-use crate::domain::asset::{Chain, Mode};
-use crate::domain::time::Time;
+use crate::domain::asset::Chain;
+use crate::domain::{Mode, Time, address};
 
 /// The owner of an address, which never changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

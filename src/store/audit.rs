@@ -12,9 +12,8 @@ use super::integrity::{FOREIGN_KEYS, INTEGRITY, Violation};
 use super::migrate::MIGRATIONS;
 use super::statement::{Query, rows, values};
 use super::{Reader, StoreError};
-use crate::domain::money::{Bps, Cents};
-use crate::domain::progress::{Progress, ProgressSink, to_count};
-use crate::domain::time::Time;
+use crate::domain::progress::to_count;
+use crate::domain::{Bps, Cents, Progress, ProgressSink, Time};
 
 /// Numbers of the rows that an audit checks.
 #[derive(Clone, Copy, Debug, Default)]

@@ -3,8 +3,7 @@
 use super::history::append;
 use super::statement::{commands, rows, values};
 use super::{PageBounds, Reader, StoreError, Tx};
-use crate::domain::history::ChainedLog;
-use crate::domain::time::Time;
+use crate::domain::{ChainedLog, Time};
 use rusqlite::{Connection, named_params};
 
 /// An audit log entry to be inserted.
@@ -102,7 +101,7 @@ pub(super) fn insert_on_conn(
 #[cfg(test)]
 mod tests {
     use super::{page_of_account, page_of_all, was_assignment_undone};
-    use crate::domain::audited_action::AuditedAction;
+    use crate::domain::AuditedAction;
 
     #[test]
     fn statements_look_only_for_listed_actions() {

@@ -2,9 +2,7 @@
 
 use super::statement::{commands, require_one, rows};
 use super::{StoreError, Tx};
-use crate::domain::asset::Mode;
-use crate::domain::ledger::{Balance, LedgerKind};
-use crate::domain::money::{Cents, Currency, Total};
+use crate::domain::{Balance, Cents, Currency, LedgerKind, Mode, Total};
 use rusqlite::named_params;
 
 rows! {

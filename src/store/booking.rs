@@ -1,8 +1,6 @@
 //! A ledger entry that is to be booked: its account, and the payment, deposit or transfer that it books.
 
-use crate::domain::asset::Mode;
-use crate::domain::ledger::RefType;
-use crate::domain::money::Currency;
+use crate::domain::{Currency, Mode, RefType};
 
 /// Account and origin of a ledger entry that is to be booked.
 pub struct Booking<'a> {

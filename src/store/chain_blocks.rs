@@ -3,8 +3,8 @@
 //! Invariant: each height of a chain has at most one hash.
 
 use super::statement::{commands, rows};
+use crate::domain::Block;
 use crate::domain::asset::Chain;
-use crate::domain::observation::Block;
 
 rows! {
     fn read(height, hash) -> Block {

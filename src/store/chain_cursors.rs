@@ -5,9 +5,7 @@
 use super::statement::{commands, require_one, rows};
 use super::{StoreError, Tx};
 use crate::domain::asset::Chain;
-use crate::domain::following::ChainPosition;
-use crate::domain::observation::Block;
-use crate::domain::time::Time;
+use crate::domain::{Block, ChainPosition, Time};
 
 /// The position up to which a chain has been read.
 #[derive(Clone, Debug)]

@@ -3,8 +3,8 @@
 //! Invariant: a url may hold a login, so it leaves this file only for requests to the node.
 
 use super::statement::{commands, rows, values};
+use crate::domain::Time;
 use crate::domain::chain::Chain;
-use crate::domain::time::Time;
 use std::fmt;
 
 /// The node of a chain that an operator entered.

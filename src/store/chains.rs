@@ -4,9 +4,8 @@
 
 use super::statement::{commands, values};
 use super::{Reader, StoreError, Tx};
-use crate::domain::asset::{Chain, Mode};
-use crate::domain::scanned::LaggingChains;
-use crate::domain::time::Time;
+use crate::domain::asset::Chain;
+use crate::domain::{LaggingChains, Mode, Time};
 
 values! {
     fn lagging_rows(db, mode: Mode) -> Vec<(chain: Chain, scanned_to: Time)> =

@@ -5,9 +5,7 @@
 use super::statement::{commands, rows, values};
 use super::{StoreError, Tx};
 use crate::domain::asset::Chain;
-use crate::domain::claim::{Claim, ClaimOutcome};
-use crate::domain::observation::Observation;
-use crate::domain::time::Time;
+use crate::domain::{Claim, ClaimOutcome, Observation, Time};
 
 rows! {
     fn read(

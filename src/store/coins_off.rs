@@ -3,8 +3,8 @@
 use super::statement::{commands, values};
 use super::states::ValueKind;
 use super::{StoreError, Tx};
-use crate::domain::asset::{ASSETS, Asset};
-use crate::domain::time::Time;
+use crate::domain::asset::ASSETS;
+use crate::domain::{Asset, Time};
 use rusqlite::named_params;
 
 values! {

@@ -5,10 +5,7 @@
 use super::statement::{commands, values};
 use super::states::ValueKind;
 use super::{Reader, StoreError, Tx};
-use crate::domain::asset::Asset;
-use crate::domain::chain::Depth;
-use crate::domain::confirmations::{ConfirmationTier, ConfirmationTiers};
-use crate::domain::money::Cents;
+use crate::domain::{Asset, Cents, ConfirmationTier, ConfirmationTiers, Depth};
 
 values! {
     fn of_asset(db, asset: &str) -> Vec<(below: Option<Cents>, confirmations: Option<u32>)> =

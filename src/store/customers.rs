@@ -2,9 +2,7 @@
 
 use super::statement::{commands, rows};
 use super::{Reader, StoreError, Tx};
-use crate::domain::asset::Mode;
-use crate::domain::customer::Customer;
-use crate::domain::time::Time;
+use crate::domain::{Customer, Mode, Time};
 use rusqlite::named_params;
 
 rows! {

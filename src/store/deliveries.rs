@@ -4,10 +4,8 @@
 use super::page::{PageBounds, Position};
 use super::statement::{commands, rows, sql_limit, values};
 use super::{StoreError, Tx};
-use crate::domain::asset::Mode;
-use crate::domain::event::{DeliveryState, EventType, WebhookFormat};
 use crate::domain::retry::RETURNED_ATTEMPTS_MAX;
-use crate::domain::time::Time;
+use crate::domain::{DeliveryState, EventType, Mode, Time, WebhookFormat};
 use rusqlite::named_params;
 
 /// A delivery that is due, with everything that its request needs.

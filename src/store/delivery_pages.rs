@@ -6,10 +6,8 @@ use super::deliveries::{self, AttemptSignatures, DeliveryAttempt, DeliveryReceiv
 use super::page::{PageBounds, Position};
 use super::statement::{commands, rows};
 use super::{Reader, StoreError, Tx};
-use crate::domain::asset::Mode;
-use crate::domain::event::{DeliveryState, EventType, WebhookFormat};
 use crate::domain::retry::{DELIVERY_ATTEMPTS_MAX, RETURNED_ATTEMPTS_MAX};
-use crate::domain::time::Time;
+use crate::domain::{DeliveryState, EventType, Mode, Time, WebhookFormat};
 use rusqlite::named_params;
 
 /// A delivery with its event, as the merchant sees it.

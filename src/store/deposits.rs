@@ -4,11 +4,7 @@
 
 use super::statement::{commands, require_one, rows};
 use super::{Reader, StoreError, Tx};
-use crate::domain::asset::Mode;
-use crate::domain::deposit::Deposit;
-use crate::domain::payment::PaymentState;
-use crate::domain::rate::RateQuote;
-use crate::domain::resource_change::ResourceKind;
+use crate::domain::{Deposit, Mode, PaymentState, RateQuote, ResourceKind};
 
 rows! {
     fn read(

@@ -6,10 +6,10 @@
 use super::row::InputSources;
 use super::statement::{commands, rows, values};
 use super::{Reader, StoreError, Tx, observations};
-use crate::domain::asset::{Chain, Mode};
+use crate::domain::asset::Chain;
 use crate::domain::chain::CHAINS;
-use crate::domain::time::Time;
-use crate::domain::transfer::destination::facts::{DestinationOutput, WATCHED_AFTER_END_MS};
+use crate::domain::transfer::destination::facts::WATCHED_AFTER_END_MS;
+use crate::domain::{DestinationOutput, Mode, Time};
 
 /// An address of a chain to which payouts or refunds are sent.
 #[derive(Clone, Debug, PartialEq, Eq)]

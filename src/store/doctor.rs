@@ -8,8 +8,8 @@ use super::lock::Lock;
 use super::migrate::{MIGRATIONS, template};
 use super::statement::{Query, rows};
 use super::{Reader, StoreError, damage};
+use crate::domain::Time;
 use crate::domain::progress::to_count;
-use crate::domain::time::Time;
 use rusqlite::named_params;
 use std::path::Path;
 

@@ -3,10 +3,8 @@
 use super::memo::get_or_read;
 use super::statement::{commands, rows, values};
 use super::{Reader, StoreError, Tx};
-use crate::domain::account::WebhookEndpoint;
-use crate::domain::event::EventType;
 use crate::domain::text_enum::UnknownText;
-use crate::domain::time::Time;
+use crate::domain::{EventType, Time, WebhookEndpoint};
 use rusqlite::named_params;
 use rusqlite::types::FromSqlError;
 

@@ -2,11 +2,8 @@
 
 use super::statement::{commands, rows, values};
 use super::{PageBounds, Reader, StoreError, Tx};
-use crate::domain::asset::Mode;
-use crate::domain::event::EventType;
 use crate::domain::event::members::changed_members;
-use crate::domain::id;
-use crate::domain::time::Time;
+use crate::domain::{EventType, Mode, Time, id};
 
 /// An event to be stored.
 pub struct NewEvent<'a> {

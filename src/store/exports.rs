@@ -6,11 +6,7 @@ use super::invoices::{self, SearchScope, TextPatterns};
 use super::row::Columns;
 use super::statement::{Query, made, text, values};
 use super::{Reader, StoreError};
-use crate::domain::asset::Mode;
-use crate::domain::export::{Cell, ExportKind};
-use crate::domain::money::Currency;
-use crate::domain::time::Time;
-use crate::domain::transfer::TransferKind;
+use crate::domain::{Cell, Currency, ExportKind, Mode, Time, TransferKind};
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
 use rusqlite::{Row, named_params};
 

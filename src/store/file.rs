@@ -3,8 +3,8 @@
 use super::statement::{commands, rows, text, values};
 use super::states::ValueKind;
 use super::{FileKind, Reader, StoreError, Tx};
+use crate::domain::Time;
 use crate::domain::render::sandbox::CountsView;
-use crate::domain::time::Time;
 use rusqlite::named_params;
 
 /// The only row of the table `file`.

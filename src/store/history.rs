@@ -5,8 +5,7 @@
 
 use super::statement::{Params, Statement, rows, values};
 use super::{Reader, StoreError};
-use crate::domain::export::Cell;
-use crate::domain::history::{ChainedLog, HashLink, HashedFields, HashedValue, LogHead};
+use crate::domain::{Cell, ChainedLog, HashLink, HashedFields, HashedValue, LogHead};
 use rusqlite::Connection;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 

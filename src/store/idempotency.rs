@@ -2,9 +2,8 @@
 
 use super::row::enum_as_text;
 use super::statement::{commands, rows};
-use crate::domain::asset::Mode;
 use crate::domain::text_enum::text_enum;
-use crate::domain::time::Time;
+use crate::domain::{Mode, Time};
 
 text_enum! {
     /// Result of a request that creates an object.

@@ -6,10 +6,7 @@
 
 use super::statement::{commands, rows};
 use super::{StoreError, Tx};
-use crate::domain::payment::PaymentState;
-use crate::domain::status::InvoiceStatus;
-use crate::domain::time::Time;
-use crate::domain::timeline::{InvoiceChange, InvoiceStep};
+use crate::domain::{InvoiceChange, InvoiceStatus, InvoiceStep, PaymentState, Time};
 use rusqlite::types::FromSqlError;
 
 rows! {

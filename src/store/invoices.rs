@@ -8,15 +8,12 @@ pub use due::{has_waiting_invoice, list_overdue_invoices, next_expiry_time};
 
 use super::statement::{commands, rows, values};
 use super::{PageBounds, Reader, StoreError, Tx};
-use crate::domain::address::{self, Network};
-use crate::domain::asset::{Asset, Chain, Mode};
+use crate::domain::asset::Chain;
 use crate::domain::invoice::search::{has_whole_text, matches_text};
-use crate::domain::invoice::{Invoice, InvoiceCoin};
-use crate::domain::money::Currency;
-use crate::domain::money::coin::{Rate, Units};
-use crate::domain::resource_change::ResourceKind;
-use crate::domain::status::InvoiceStatus;
-use crate::domain::time::Time;
+use crate::domain::{
+    Asset, Currency, Invoice, InvoiceCoin, InvoiceStatus, Mode, Network, Rate, ResourceKind, Time,
+    Units, address,
+};
 use rusqlite::named_params;
 use rusqlite::types::FromSqlError;
 use serde::Serialize;

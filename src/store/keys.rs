@@ -2,9 +2,7 @@
 
 use super::statement::{commands, rows, values};
 use super::{StoreError, Tx};
-use crate::domain::apikey::KeyClass;
-use crate::domain::asset::Mode;
-use crate::domain::time::Time;
+use crate::domain::{KeyClass, Mode, Time};
 use rusqlite::named_params;
 
 /// An API key, as needed for authenticating a request.

@@ -4,11 +4,9 @@ use super::booking::{Booking, BookingSource};
 use super::history::append;
 use super::statement::{commands, rows, values};
 use super::{PageBounds, Reader, StoreError, Tx, balances, sales_by_hour};
-use crate::domain::asset::Mode;
-use crate::domain::history::ChainedLog;
-use crate::domain::ledger::{LedgerEntry, LedgerKind, Posting, RefType};
-use crate::domain::money::{Cents, Currency};
-use crate::domain::time::Time;
+use crate::domain::{
+    Cents, ChainedLog, Currency, LedgerEntry, LedgerKind, Mode, Posting, RefType, Time,
+};
 use rusqlite::named_params;
 
 rows! {

@@ -7,7 +7,7 @@ use super::StoreError;
 use super::connection::{BUSY_TIMEOUT, WRITER_BUSY};
 use super::health::WriteRefusal;
 use super::paths::with_suffix;
-use crate::domain::progress::Progress;
+use crate::domain::Progress;
 use rusqlite::{Connection, Row};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;

@@ -2,9 +2,7 @@
 
 use super::row::enum_as_text;
 use super::statement::{commands, rows, values};
-use crate::domain::asset::Mode;
-use crate::domain::mail::alarm::{AlarmKind, AlarmState};
-use crate::domain::time::Time;
+use crate::domain::{AlarmKind, AlarmState, Mode, Time};
 
 enum_as_text!(AlarmKind);
 

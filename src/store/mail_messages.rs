@@ -6,10 +6,7 @@
 use super::row::enum_as_text;
 use super::statement::{commands, rows, values};
 use super::{Reader, StoreError, Tx};
-use crate::domain::language::Language;
-use crate::domain::mail::attempt::MailProgress;
-use crate::domain::mail::{MailKind, MailState, MailText};
-use crate::domain::time::Time;
+use crate::domain::{Language, MailKind, MailProgress, MailState, MailText, Time};
 
 enum_as_text!(MailKind, MailState, Language);
 

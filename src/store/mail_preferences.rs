@@ -3,8 +3,7 @@
 use super::row::enum_as_text;
 use super::statement::{commands, rows, values};
 use super::{StoreError, Tx};
-use crate::domain::mail::{MailPreferences, MailSubscriber, SalesMail};
-use crate::domain::user::User;
+use crate::domain::{MailPreferences, MailSubscriber, SalesMail, User};
 
 enum_as_text!(SalesMail);
 

@@ -3,7 +3,7 @@
 use super::invoices::CanonicalNames;
 use super::statement::values;
 use super::{Reader, StoreError};
-use crate::domain::asset::Mode;
+use crate::domain::Mode;
 
 values! {
     fn find(

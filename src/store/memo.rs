@@ -4,7 +4,7 @@
 //! clears the cache.
 
 use super::{StoreError, Tx};
-use crate::domain::account::{Account, WebhookEndpoint};
+use crate::domain::{Account, WebhookEndpoint};
 use std::cell::RefCell;
 use std::collections::HashMap;
 

@@ -12,7 +12,8 @@ pub(super) use template::{APPLICATION_ID, template};
 use super::StoreError;
 use super::connection::create_views;
 use super::integrity::FOREIGN_KEYS;
-use crate::domain::progress::{Progress, ProgressSink, to_count};
+use crate::domain::progress::to_count;
+use crate::domain::{Progress, ProgressSink};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode};
 

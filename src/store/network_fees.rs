@@ -3,8 +3,7 @@
 use super::statement::{commands, values};
 use super::states::ValueKind;
 use super::{StoreError, Tx};
-use crate::domain::asset::Asset;
-use crate::domain::money::coin::Units;
+use crate::domain::{Asset, Units};
 
 values! {
     /// Returns the network fee that the operator has set for a coin, in base units.

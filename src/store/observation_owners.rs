@@ -4,7 +4,7 @@ use super::{
     Reader, StoreError, deposits, destinations, invoices, observations, own_transfers, payments,
     unmatched_payments,
 };
-use crate::domain::observation_owner::{ObservationOwner, OwnedOutput};
+use crate::domain::{ObservationOwner, OwnedOutput};
 
 /// Returns the owner of a stored observation.
 pub fn of_observation(db: &Reader<'_>, observation: i64) -> Result<ObservationOwner, StoreError> {

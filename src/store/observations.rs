@@ -6,10 +6,10 @@
 use super::row::{InputSources, InputSourcesRef};
 use super::statement::{commands, require_one, rows};
 use super::{Reader, StoreError, Tx};
-use crate::domain::asset::{Chain, Mode};
-use crate::domain::observation::{Block, Observation, ObservationKey, StoredObservation};
-use crate::domain::payment::PaymentState;
-use crate::domain::time::Time;
+use crate::domain::asset::Chain;
+use crate::domain::{
+    Block, Mode, Observation, ObservationKey, PaymentState, StoredObservation, Time,
+};
 use rusqlite::named_params;
 
 rows! {

@@ -5,12 +5,8 @@
 use super::row::InputSources;
 use super::statement::{commands, rows, sql_limit, values};
 use super::{Reader, StoreError};
-use crate::domain::asset::{Asset, Chain};
-use crate::domain::following::OpenObservation;
-use crate::domain::money::Cents;
-use crate::domain::money::coin::Units;
-use crate::domain::observation::{Block, ObservationKey};
-use crate::domain::time::Time;
+use crate::domain::asset::Chain;
+use crate::domain::{Asset, Block, Cents, ObservationKey, OpenObservation, Time, Units};
 
 /// Maximum number of vanished observations that a follower searches for.
 const COMES_BACK_MAX: u32 = 500;

@@ -1,9 +1,8 @@
 //! The tables `own_transfers` and `own_addresses`: transfers between the operator's own addresses.
 
 use super::statement::{commands, rows, values};
-use crate::domain::asset::{Chain, Mode};
-use crate::domain::observation::OwnTransfer;
-use crate::domain::time::Time;
+use crate::domain::asset::Chain;
+use crate::domain::{Mode, OwnTransfer, Time};
 
 rows! {
     fn read(t.seq, t.id, t.observation, o.txid, o.state) -> OwnTransfer {

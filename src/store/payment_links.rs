@@ -3,10 +3,7 @@
 use super::row::enum_as_text;
 use super::statement::{commands, rows, values};
 use super::{PageBounds, Reader, StoreError, Tx};
-use crate::domain::asset::Mode;
-use crate::domain::link::{LinkUses, PaymentLink};
-use crate::domain::picture::{Picture, PictureFormat, PictureInfo};
-use crate::domain::time::Time;
+use crate::domain::{LinkUses, Mode, PaymentLink, Picture, PictureFormat, PictureInfo, Time};
 
 enum_as_text!(PictureFormat);
 

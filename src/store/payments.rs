@@ -4,12 +4,7 @@
 
 use super::statement::{commands, require_one, rows, values};
 use super::{StoreError, Tx, invoice_steps, observations};
-use crate::domain::asset::Mode;
-use crate::domain::money::{Cents, Currency};
-use crate::domain::payment::{Payment, PaymentState};
-use crate::domain::rate::RateQuote;
-use crate::domain::time::Time;
-use crate::domain::timeline::InvoiceChange;
+use crate::domain::{Cents, Currency, InvoiceChange, Mode, Payment, PaymentState, RateQuote, Time};
 
 rows! {
     fn read(

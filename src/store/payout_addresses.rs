@@ -2,8 +2,8 @@
 
 use super::statement::{commands, values};
 use super::{StoreError, Tx};
+use crate::domain::Time;
 use crate::domain::asset::Chain;
-use crate::domain::time::Time;
 use rusqlite::named_params;
 
 values! {

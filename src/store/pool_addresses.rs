@@ -4,8 +4,8 @@
 
 use super::statement::{commands, rows, values};
 use super::{Reader, StoreError, Tx};
+use crate::domain::Time;
 use crate::domain::asset::Chain;
-use crate::domain::time::Time;
 use rusqlite::named_params;
 
 /// Numbers of addresses in a pool, by state.

@@ -9,9 +9,7 @@ use super::left_behind::{self, LeftoverFile};
 use super::lock::{LOCK, Lock};
 use super::paths::{create_private, folder_of, path_error, resolve_links, with_suffix};
 use super::{StoreError, room};
-use crate::domain::id;
-use crate::domain::progress::{Progress, ProgressSink};
-use crate::domain::time::Time;
+use crate::domain::{Progress, ProgressSink, Time, id};
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
 use std::io::{ErrorKind, Read, Seek, Write};
@@ -181,8 +179,8 @@ fn private_database<'a>(name: &str, file: &'a str) -> Option<&'a str> {
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::{PrivateCopy, private_database};
-    use crate::domain::progress::{Progress, ignore_progress};
-    use crate::domain::time::Time;
+    use crate::domain::progress::ignore_progress;
+    use crate::domain::{Progress, Time};
     use std::fs::File;
     use std::io::Write;
     use std::path::PathBuf;

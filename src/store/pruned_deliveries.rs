@@ -5,7 +5,7 @@
 
 use super::statement::{commands, values};
 use super::{StoreError, Tx};
-use crate::domain::time::Time;
+use crate::domain::Time;
 use std::collections::{BTreeMap, BTreeSet};
 
 values! {
@@ -58,9 +58,8 @@ pub fn prune(tx: &Tx<'_>, before: Time, limit: u32) -> Result<bool, StoreError> 
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::prune;
-    use crate::domain::id;
     use crate::domain::progress::ignore_progress;
-    use crate::domain::time::Time;
+    use crate::domain::{Time, id};
     use crate::store::paths::with_suffix;
     use crate::store::statement::{Query, commands, values};
     use crate::store::{Durability, Store, StoreOptions};

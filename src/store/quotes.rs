@@ -2,8 +2,7 @@
 
 use super::statement::{commands, rows, values};
 use super::{StoreError, Tx, invoice_steps};
-use crate::domain::quote::Quote;
-use crate::domain::rate::RateQuote;
+use crate::domain::{Quote, RateQuote};
 
 rows! {
     fn read(

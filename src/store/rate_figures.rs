@@ -2,8 +2,7 @@
 
 use super::statement::{commands, rows};
 use super::{StoreError, Tx};
-use crate::domain::money::Currency;
-use crate::domain::rate::{CoinFigure, FigureSource, RateFigure};
+use crate::domain::{CoinFigure, Currency, FigureSource, RateFigure};
 
 rows! {
     fn read(source, rate, via, at) -> RateFigure {

@@ -1,8 +1,7 @@
 //! The table `rate_sources`: sources of rates, with the result of the last request to each.
 
 use super::statement::{commands, rows};
-use crate::domain::rate::{FigureSource, SourceState};
-use crate::domain::time::Time;
+use crate::domain::{FigureSource, SourceState, Time};
 
 rows! {
     fn read(source, tried_at, told_at, problem) -> SourceState {

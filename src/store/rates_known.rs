@@ -1,8 +1,7 @@
 //! The table `rates_known`: the newest known rate of each coin.
 
 use super::statement::{commands, rows};
-use crate::domain::money::{Bps, Currency};
-use crate::domain::rate::RateQuote;
+use crate::domain::{Bps, Currency, RateQuote};
 
 rows! {
     fn read(rate, rate_source, rate_at, rate_evidence) -> RateQuote {

@@ -3,8 +3,7 @@
 
 use super::statement::{commands, values};
 use super::{Reader, StoreError, Tx};
-use crate::domain::language::Language;
-use crate::domain::time::Time;
+use crate::domain::{Language, Time};
 
 values! {
     /// Returns `true` if the payers of an account get receipts.

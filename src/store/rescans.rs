@@ -4,8 +4,8 @@
 
 use super::statement::{commands, rows};
 use super::{StoreError, Tx};
+use crate::domain::Time;
 use crate::domain::asset::Chain;
-use crate::domain::time::Time;
 
 /// A running rescan.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! The table `reseller_tokens`: API tokens of resellers.
 
 use super::statement::{commands, rows, values};
-use crate::domain::time::Time;
+use crate::domain::Time;
 
 /// A reseller token, as needed for authenticating a request.
 #[derive(Clone, Debug)]

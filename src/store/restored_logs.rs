@@ -1,8 +1,7 @@
 //! The table `restored_logs`: how far the hash chains went in a restored copy and in the file that it replaced.
 
 use super::statement::{commands, rows};
-use crate::domain::history::{ChainedLog, LogHead};
-use crate::domain::time::Time;
+use crate::domain::{ChainedLog, LogHead, Time};
 use rusqlite::{Connection, named_params};
 
 /// A log of this file at a restore.

@@ -2,33 +2,16 @@
 //!
 //! Invariant: a value that does not fit its type is an error, never a default.
 
-use crate::domain::account::AccountStatus;
-use crate::domain::apikey::KeyClass;
-use crate::domain::asset::{Asset, Chain, Mode};
-use crate::domain::claim::ClaimOutcome;
-use crate::domain::deposit::DepositStatus;
-use crate::domain::event::{DeliveryState, EventType, WebhookFormat};
-use crate::domain::history::ChainedLog;
-use crate::domain::ledger::{LedgerKind, RefType};
-use crate::domain::money::coin::{Rate, Units};
-use crate::domain::money::{Bps, Cents, Currency};
-use crate::domain::observation::InputSource;
-use crate::domain::payment::PaymentState;
-use crate::domain::rate::{Evidence, FigureSource, RateSource};
-use crate::domain::server::order::ServerType;
-use crate::domain::server::state::{CommandState, ServerStatus};
-use crate::domain::set_aside::SetAsideKind;
-use crate::domain::status::InvoiceStatus;
-use crate::domain::time::Time;
-use crate::domain::transfer::act::TransferActKind;
-use crate::domain::transfer::approval::FeeSource;
-use crate::domain::transfer::basis::RateBasis;
-use crate::domain::transfer::on_chain::{AttachedState, ReviewDecision, ReviewKind};
-use crate::domain::transfer::sender::SentBy;
-use crate::domain::transfer::{SendingState, SettledBy, TransferKind, TransferStatus, TxidSource};
-use crate::domain::unmatched::{UnmatchedReason, UnmatchedResolution};
-use crate::domain::user::Role;
-use crate::domain::wallet::{ScriptType, WalletNetwork};
+use crate::domain::asset::Chain;
+use crate::domain::{
+    AccountStatus, Asset, AttachedState, Bps, Cents, ChainedLog, ClaimOutcome, CommandState,
+    Currency, DeliveryState, DepositStatus, EventType, Evidence, FeeSource, FigureSource,
+    InputSource, InvoiceStatus, KeyClass, LedgerKind, Mode, PaymentState, Rate, RateBasis,
+    RateSource, RefType, ReviewDecision, ReviewKind, Role, ScriptType, SendingState, SentBy,
+    ServerStatus, ServerType, SetAsideKind, SettledBy, Time, TransferActKind, TransferKind,
+    TransferStatus, TxidSource, Units, UnmatchedReason, UnmatchedResolution, WalletNetwork,
+    WebhookFormat,
+};
 use rusqlite::Row;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, Null, ToSql, ToSqlOutput, ValueRef};
 

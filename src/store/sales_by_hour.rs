@@ -5,10 +5,7 @@
 use super::booking::Booking;
 use super::statement::{commands, require_one, rows};
 use super::{StoreError, Tx};
-use crate::domain::asset::Mode;
-use crate::domain::money::Cents;
-use crate::domain::sales::HourOfSales;
-use crate::domain::time::Time;
+use crate::domain::{Cents, HourOfSales, Mode, Time};
 
 rows! {
     fn read(hour, currency, asset, count, amount) -> HourOfSales {

@@ -2,9 +2,8 @@
 
 use super::row::{InputSources, InputSourcesRef};
 use super::statement::{commands, rows, values};
-use crate::domain::asset::{Chain, Mode};
-use crate::domain::time::Time;
-use crate::domain::transfer::on_chain::{AttachedState, AttachedTransaction};
+use crate::domain::asset::Chain;
+use crate::domain::{AttachedState, AttachedTransaction, Mode, Time};
 
 rows! {
     fn read(

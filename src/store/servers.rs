@@ -2,10 +2,7 @@
 
 use super::statement::{commands, require_one, rows, values};
 use super::{Reader, StoreError, Tx};
-use crate::domain::server::OrderedServer;
-use crate::domain::server::order::ServerOrder;
-use crate::domain::server::state::{ServerState, ServerStatus};
-use crate::domain::time::Time;
+use crate::domain::{OrderedServer, ServerOrder, ServerState, ServerStatus, Time};
 use rusqlite::types::FromSqlError;
 
 rows! {

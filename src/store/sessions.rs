@@ -1,8 +1,7 @@
 //! The table `sessions`: sessions of signed-in users, identified by the SHA-256 of the session cookie.
 
 use super::statement::{commands, rows};
-use crate::domain::time::Time;
-use crate::domain::user::User;
+use crate::domain::{Time, User};
 
 rows! {
     fn read(

@@ -3,8 +3,7 @@
 use super::statement::{commands, rows};
 use super::{StoreError, Tx};
 use crate::domain::asset::Chain;
-use crate::domain::set_aside::{SetAside, SetAsideKind};
-use crate::domain::time::Time;
+use crate::domain::{SetAside, SetAsideKind, Time};
 use std::collections::HashSet;
 
 rows! {

@@ -14,9 +14,7 @@ pub use values::{ValueKind, ValueState, each_value, pool_counts_outside_ranges, 
 use super::audit_log::{self, NewAuditEntry};
 use super::statement::values;
 use super::{Reader, StoreError};
-use crate::domain::audited_action::AuditedAction;
-use crate::domain::history::HashLink;
-use crate::domain::time::Time;
+use crate::domain::{AuditedAction, HashLink, Time};
 use rusqlite::Connection;
 use serde_json::{Map, Value};
 

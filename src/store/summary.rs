@@ -4,12 +4,8 @@
 
 use super::statement::{rows, values};
 use super::{Reader, StoreError};
-use crate::domain::asset::Mode;
-use crate::domain::money::{Cents, Currency};
 use crate::domain::render::summary::FailingEndpointView;
-use crate::domain::status::InvoiceStatus;
-use crate::domain::time::Time;
-use crate::domain::transfer::{TransferKind, TransferStatus};
+use crate::domain::{Cents, Currency, InvoiceStatus, Mode, Time, TransferKind, TransferStatus};
 
 rows! {
     fn read(id, url, failing_since, failed_attempts, last_attempt_at, last_status, last_error) -> FailingEndpointView {

@@ -1,9 +1,7 @@
 //! The table `transfer_acts`: what people and the signer did with the transactions of transfers. Rows are only added.
 
 use super::statement::{commands, rows};
-use crate::domain::time::Time;
-use crate::domain::transfer::TxidSource;
-use crate::domain::transfer::act::{TransferAct, TransferActKind};
+use crate::domain::{Time, TransferAct, TransferActKind, TxidSource};
 
 rows! {
     fn read(a.kind, a.txid, a.source, a.at) -> TransferAct {

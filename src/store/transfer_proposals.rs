@@ -1,7 +1,7 @@
 //! The table `transfer_proposals`: outputs that a person may attach to a transfer, or dismiss.
 
 use super::statement::{commands, rows, values};
-use crate::domain::transfer::on_chain::ProposedOutput;
+use crate::domain::ProposedOutput;
 
 /// Maximum number of proposals that are kept for a transfer.
 pub const PROPOSALS_MAX: usize = 20;

@@ -1,9 +1,7 @@
 //! The table `transfer_reviews`: findings about transfers that a person has to check.
 
 use super::statement::{commands, rows, values};
-use crate::domain::asset::Mode;
-use crate::domain::time::Time;
-use crate::domain::transfer::on_chain::{ReviewDecision, ReviewKind, TransferReview};
+use crate::domain::{Mode, ReviewDecision, ReviewKind, Time, TransferReview};
 
 rows! {
     fn read(

@@ -3,15 +3,11 @@
 use super::statement::{commands, require_one, rows, values};
 use super::states::ValueKind;
 use super::{PageBounds, Reader, StoreError, Tx, chains};
-use crate::domain::asset::{Chain, Mode};
-use crate::domain::money::coin::{Rate, Units};
-use crate::domain::money::{Cents, Currency};
-use crate::domain::resource_change::ResourceKind;
-use crate::domain::time::Time;
-use crate::domain::transfer::approval::{FeeSource, TermsSource};
-use crate::domain::transfer::basis::RateBasis;
-use crate::domain::transfer::terms::TransferTerms;
-use crate::domain::transfer::{SendingProgress, Transfer, TransferKind, TransferStatus};
+use crate::domain::asset::Chain;
+use crate::domain::{
+    Cents, Currency, FeeSource, Mode, Rate, RateBasis, ResourceKind, SendingProgress, TermsSource,
+    Time, Transfer, TransferKind, TransferStatus, TransferTerms, Units,
+};
 use rusqlite::named_params;
 
 rows! {

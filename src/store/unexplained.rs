@@ -2,9 +2,8 @@
 //! payments, and the progress of the search for such addresses.
 
 use super::statement::{commands, rows, sql_limit, values};
-use crate::domain::asset::{Asset, Chain};
-use crate::domain::money::coin::Units;
-use crate::domain::time::Time;
+use crate::domain::asset::Chain;
+use crate::domain::{Asset, Time, Units};
 
 /// An address whose balance is higher than the sum of its known payments.
 #[derive(Clone, Debug)]

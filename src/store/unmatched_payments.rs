@@ -2,10 +2,9 @@
 
 use super::statement::{commands, rows};
 use super::{PageBounds, Reader, StoreError, Tx};
-use crate::domain::asset::Mode;
-use crate::domain::resource_change::ResourceKind;
-use crate::domain::time::Time;
-use crate::domain::unmatched::{UnmatchedPayment, UnmatchedReason, UnmatchedResolution};
+use crate::domain::{
+    Mode, ResourceKind, Time, UnmatchedPayment, UnmatchedReason, UnmatchedResolution,
+};
 
 /// An unmatched payment to be stored.
 pub struct NewUnmatchedPayment<'a> {

@@ -3,8 +3,7 @@
 use super::statement::{commands, rows, values};
 use super::states::ValueKind;
 use super::{StoreError, Tx};
-use crate::domain::time::Time;
-use crate::domain::user::User;
+use crate::domain::{Time, User};
 use rusqlite::named_params;
 
 rows! {

@@ -6,10 +6,8 @@ use super::chain_cursors::{self, ChainCursor};
 use super::statement::{commands, rows, values};
 use super::states::ValueKind;
 use super::{Reader, StoreError, Tx};
-use crate::domain::asset::{Asset, Chain, Mode};
-use crate::domain::money::coin::Units;
-use crate::domain::time::Time;
-use crate::domain::wallet::{self, ExtendedKey, Wallet, WalletNetwork};
+use crate::domain::asset::Chain;
+use crate::domain::{Asset, ExtendedKey, Mode, Time, Units, Wallet, WalletNetwork, wallet};
 use rusqlite::named_params;
 use rusqlite::types::FromSqlError;
 

@@ -10,8 +10,7 @@ pub mod sandbox;
 mod tests;
 
 use super::words::Words;
-use crate::domain::language::Language;
-use crate::domain::url::{SiteOrAppUrl, SiteUrl};
+use crate::domain::{Language, SiteOrAppUrl, SiteUrl};
 
 use askama::Template;
 pub use checkout::{

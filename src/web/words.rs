@@ -3,7 +3,7 @@
 //! Invariant: every language has every text, with the same fields, for example `{amount}`. A test checks this.
 
 use super::packed::Packed;
-use crate::domain::language::Language;
+use crate::domain::Language;
 use std::sync::OnceLock;
 
 /// Unicode isolate characters that make the text between them run from left to right.
@@ -110,10 +110,8 @@ pub fn fill(text: &str, values: &[(&str, &str)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::{Words, fill};
-    use crate::domain::language::Language;
-    use crate::domain::mail::receipt::{ReceiptFacts, receipt};
-    use crate::domain::money::{Cents, Currency};
-    use crate::domain::time::Time;
+    use crate::domain::mail::receipt::receipt;
+    use crate::domain::{Cents, Currency, Language, ReceiptFacts, Time};
 
     /// Returns the names of the fields in a text, in alphabetical order.
     fn field_names(text: &str) -> Vec<&str> {

@@ -4,8 +4,8 @@
 
 use super::{NextStep, Worker};
 use crate::acme::{self, AcmeSettings, Attempts, Certificates, Folder, IssuedCertificate, Reach};
-use crate::domain::certificate::CertificateStatus;
-use crate::domain::time::{DAY_MS, HOUR_MS, MINUTE_MS, Time};
+use crate::domain::time::{DAY_MS, HOUR_MS, MINUTE_MS};
+use crate::domain::{CertificateStatus, Time};
 use crate::service::certificate::CertificateWatch;
 use crate::service::{Error, random_bytes};
 use std::sync::Arc;

@@ -6,8 +6,7 @@
 use super::command::{Command, CommandResult};
 use super::{NextStep, Worker};
 use crate::clock::Clock;
-use crate::domain::refusal::RefusalCode;
-use crate::domain::time::Time;
+use crate::domain::{RefusalCode, Time};
 use crate::service::Error;
 use serde_json::Value;
 use std::future::Future;
@@ -129,7 +128,7 @@ mod tests {
         Clock, Command, CommandJob, CommandResult, CommandRunner, Error, Future, NextStep, Time,
         Worker,
     };
-    use crate::domain::refusal::{Refusal, RefusalCode};
+    use crate::domain::{Refusal, RefusalCode};
     use crate::worker::command::Program;
     use serde_json::{Value, json};
     use std::future::ready;

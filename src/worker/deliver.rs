@@ -8,7 +8,7 @@ use super::receivers::{QueueAttempt, ReceiverStates};
 use super::senders::SenderPool;
 use super::{NextStep, Waker, Worker};
 use crate::clock::{Clock, Stopwatch};
-use crate::domain::time::Time;
+use crate::domain::Time;
 use crate::outbound::OutboundClient;
 use crate::service::webhooks::{
     DeliveryAttempt, DeliveryQueue, DueDelivery, FinishedAttempt, WaitingQueue,

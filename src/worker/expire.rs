@@ -1,7 +1,7 @@
 //! Expires invoices at their deadline.
 
 use super::{NextStep, Worker};
-use crate::domain::time::Time;
+use crate::domain::Time;
 use crate::service::{Error, Service};
 use std::sync::Arc;
 

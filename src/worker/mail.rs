@@ -9,10 +9,8 @@ mod smtp_thread;
 
 use super::{NextStep, Worker};
 use crate::clock::{Clock, Stopwatch};
-use crate::domain::mail::MailState;
-use crate::domain::mail::attempt::MailOutcome;
 use crate::domain::render::activity::MailView;
-use crate::domain::time::Time;
+use crate::domain::{MailOutcome, MailState, Time};
 use crate::outbound::smtp::{MailContent, PreparedMail, SmtpFailure, SmtpSettings};
 use crate::service::activity::{Activity, ActivityEntry};
 use crate::service::mail::DueMail;

@@ -1,7 +1,8 @@
 //! Looks every minute for alarms and waiting work that the team is told of, and sums up the sales of each day.
 
 use super::{NextStep, Worker};
-use crate::domain::time::{MINUTE_MS, Time};
+use crate::domain::Time;
+use crate::domain::time::MINUTE_MS;
 use crate::service::{Error, Service};
 use std::sync::Arc;
 

@@ -21,7 +21,7 @@ pub mod watch_clock;
 pub mod watch_log;
 
 use crate::clock::Clock;
-use crate::domain::time::Time;
+use crate::domain::Time;
 use crate::service::Error;
 use std::future::Future;
 use std::sync::Arc;

@@ -2,8 +2,7 @@
 
 use super::command::CommandResult;
 use super::command_job::CommandJob;
-use crate::domain::server::outcome::ProvisionerResult;
-use crate::domain::time::Time;
+use crate::domain::{ProvisionerResult, Time};
 use crate::service::servers::ServerJob;
 use crate::service::{Error, Service};
 use serde_json::Value;

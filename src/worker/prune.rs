@@ -3,7 +3,8 @@
 //! hash-chain links of the ledger and the audit log once a day.
 
 use super::{NextStep, Worker};
-use crate::domain::time::{DAY_MS, HOUR_MS, Time};
+use crate::domain::Time;
+use crate::domain::time::{DAY_MS, HOUR_MS};
 use crate::service::{Error, Service};
 use std::sync::Arc;
 

@@ -3,11 +3,9 @@
 use super::command::CommandResult;
 use super::command_job::CommandJob;
 use crate::domain::fields::Fields;
-use crate::domain::refusal::Refusal;
-use crate::domain::time::Time;
-use crate::domain::transfer::Transfer;
 use crate::domain::transfer::request::parse_txid;
 use crate::domain::transfer::step::REASON_CHARS_MAX;
+use crate::domain::{Refusal, Time, Transfer};
 use crate::service::{Error, Service};
 use serde_json::{Value, json};
 use std::sync::Arc;

@@ -19,10 +19,7 @@ use crate::chain::follow::{
 use crate::chain::{Node, NodeError};
 use crate::clock::Stopwatch;
 use crate::domain::asset::Chain;
-use crate::domain::following::{ChainStep, ChainStepOutcome, ForwardStep};
-use crate::domain::network_fee::FeeEstimate;
-use crate::domain::set_aside::SetAside;
-use crate::domain::time::Time;
+use crate::domain::{ChainStep, ChainStepOutcome, FeeEstimate, ForwardStep, SetAside, Time};
 use crate::service::Service;
 use crate::service::chains::apply::{BatchLimit, BatchStart};
 use std::collections::HashSet;

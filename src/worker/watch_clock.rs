@@ -5,7 +5,8 @@
 
 use super::{NextStep, Wakers, Worker};
 use crate::clock::{Clock, UntrustedWallClock};
-use crate::domain::time::{MINUTE_MS, SECOND_MS, Time};
+use crate::domain::Time;
+use crate::domain::time::{MINUTE_MS, SECOND_MS};
 use crate::service::{Error, Service};
 use std::sync::Arc;
 

@@ -1,7 +1,8 @@
 //! Watches the size of the write-ahead log. A log that keeps growing fills the disk and slows every read.
 
 use super::{NextStep, Worker};
-use crate::domain::time::{MINUTE_MS, SECOND_MS, Time};
+use crate::domain::Time;
+use crate::domain::time::{MINUTE_MS, SECOND_MS};
 use crate::service::{Error, Service, WAL_BYTES_WARNED};
 use std::sync::Arc;
 

@@ -10,6 +10,7 @@
 )]
 
 mod blocks;
+mod exports;
 mod guides;
 mod layers;
 mod names;
@@ -45,6 +46,7 @@ rules! {
     tests_do_not_sleep: places::sleeps_in_tests,
     statements_are_in_store: places::misplaced_statements,
     nothing_is_unfinished: places::unfinished_work_markers,
+    domain_types_have_one_path: exports::long_paths_to_exported_types,
     no_tuple_stands_for_two_parameters: parameters::tuple_parameters,
     files_are_short_and_say_what_they_do: shape::misshapen_files,
     every_sql_file_is_used: shape::unused_sql_files,

@@ -8,8 +8,8 @@ use crate::electrum::Electrum;
 use crate::process::{Place, Server};
 use crate::solana::Solana;
 use crate::{Failure, wire};
+use coffer::domain::Mode;
 use coffer::domain::address::{can_sign, simulated_address};
-use coffer::domain::asset::Mode;
 use coffer::domain::chain::Chain;
 use std::time::{Duration, Instant};
 

@@ -5,14 +5,12 @@ use crate::api::operation::{
 };
 use crate::api::tag::Tag;
 use crate::domain::account::change::ChangeAccount;
-use crate::domain::account::{Account, AccountStatus};
-use crate::domain::asset::{Chain, Mode};
+use crate::domain::asset::Chain;
 use crate::domain::fields::rule::choice;
 use crate::domain::fields::text_rule::{name, text};
 use crate::domain::fields::{Component, Fields, input};
-use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::account_settings::{self, AccountSettingsView, PayoutAddressView};
-use crate::domain::time::Time;
+use crate::domain::{Account, AccountStatus, Mode, Refusal, RefusalCode, Time};
 use crate::service::payouts::COOLING_MS;
 use crate::service::{Error, Json, Member, Step, accounts as rules, audit_log};
 use crate::store::{Reader, Tx, accounts, payout_addresses};

@@ -4,8 +4,8 @@ use crate::api::operation::{Answer, Context, Job, Operation, OperationFn, Outcom
 use crate::api::params::BEFORE;
 use crate::api::query::{Param, ParamKind};
 use crate::api::tag::Tag;
+use crate::domain::RefusalCode;
 use crate::domain::fields::{Component, Schema};
-use crate::domain::refusal::RefusalCode;
 use crate::domain::render::settings::AuditLogEntryView;
 use crate::service::audit_log::AuditLogQuery;
 use crate::service::{Error, Member};

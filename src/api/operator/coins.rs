@@ -2,12 +2,11 @@
 
 use crate::api::operation::{Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN};
 use crate::api::tag::Tag;
-use crate::domain::asset::{ASSETS, Asset};
+use crate::domain::asset::ASSETS;
 use crate::domain::fields::rule::FlagRule;
 use crate::domain::fields::{Component, input};
-use crate::domain::refusal::Refusal;
 use crate::domain::render::settings::CoinView;
-use crate::domain::time::Time;
+use crate::domain::{Asset, Refusal, Time};
 use crate::service::{Error, Member, Step, audit_log};
 use crate::store::coins_off;
 use serde_json::json;

@@ -4,7 +4,7 @@ use crate::api::deposits::{CUSTOMER, DEPOSIT_LIST, LIMIT, deposit_query};
 use crate::api::operation::{Answer, Context, Job, Operation, OperationFn, Outcome, PLAIN};
 use crate::api::params::MODE;
 use crate::api::tag::Tag;
-use crate::domain::refusal::RefusalCode;
+use crate::domain::RefusalCode;
 use crate::domain::render::customer::CustomerAddressesView;
 use crate::service::{Error, Member};
 

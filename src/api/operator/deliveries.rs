@@ -4,10 +4,9 @@ use crate::api::operation::{Answer, Body, Context, Job, Operation, OperationFn, 
 use crate::api::params::{BEFORE, MODE};
 use crate::api::query::{Param, ParamKind};
 use crate::api::tag::Tag;
-use crate::domain::event::DeliveryState;
 use crate::domain::fields::{Component, Fields, Schema};
-use crate::domain::refusal::RefusalCode;
 use crate::domain::render::deliveries::{DeliveryDetailView, DeliveryView, ResentView};
+use crate::domain::{DeliveryState, RefusalCode};
 use crate::service::webhooks::resending::{DeliveryListQuery, Resend};
 use crate::service::{Error, Member};
 use std::sync::Arc;

@@ -4,19 +4,15 @@ use crate::api::operation::{
     Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN, RecentPassword,
 };
 use crate::api::tag::Tag;
-use crate::domain::account::WebhookEndpoint;
-use crate::domain::asset::Mode;
-use crate::domain::event::{EventType, WebhookFormat};
 use crate::domain::fields::rule::{
     ChoiceRule, ChoicesRule, DescribedRule, FlagRule, choice, choices, described,
 };
 use crate::domain::fields::text_rule::{UrlRule, url};
 use crate::domain::fields::{Component, Fields, ViewField, input, schema};
-use crate::domain::id;
-use crate::domain::refusal::Refusal;
 use crate::domain::render::endpoints::{
     CreatedEndpointView, EVENT_TYPES, EndpointView, SigningSecretView,
 };
+use crate::domain::{EventType, Mode, Refusal, WebhookEndpoint, WebhookFormat, id};
 use crate::service::endpoints::{self, find};
 use crate::service::{Error, Member, Service, Step};
 use crate::store;

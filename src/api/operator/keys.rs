@@ -4,14 +4,12 @@ use crate::api::operation::{
     Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN, RecentPassword,
 };
 use crate::api::tag::Tag;
-use crate::domain::apikey::{self, KeyClass};
-use crate::domain::asset::Mode;
 use crate::domain::fields::rule::{choice, integer};
 use crate::domain::fields::text_rule::text;
 use crate::domain::fields::view::OmittedIfNone;
 use crate::domain::fields::{Component, input};
-use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::keys::{CreatedKeyView, KeyView};
+use crate::domain::{KeyClass, Mode, Refusal, RefusalCode, apikey};
 use crate::service::keys::{self, OVERLAP_SECONDS_DEFAULT, OVERLAP_SECONDS_MAX};
 use crate::service::{Error, Member, Step};
 use crate::store::{self, Tx};

@@ -7,8 +7,8 @@ use crate::api::operation::{
 use crate::api::params::{BEFORE, CURRENCY, MODE};
 use crate::api::query::Param;
 use crate::api::tag::Tag;
+use crate::domain::RefusalCode;
 use crate::domain::ledger::adjustment::CreateAdjustment;
-use crate::domain::refusal::RefusalCode;
 use crate::domain::render::account::LedgerEntryView;
 use crate::service::{Error, Member};
 use std::sync::Arc;

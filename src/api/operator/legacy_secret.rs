@@ -4,8 +4,8 @@ use crate::api::operation::{
     Answer, Context, Job, Operation, OperationFn, Outcome, PLAIN, RecentPassword,
 };
 use crate::api::tag::Tag;
+use crate::domain::Time;
 use crate::domain::render::endpoints::SigningSecretView;
-use crate::domain::time::Time;
 use crate::service::{Error, Member, SECRET_OVERLAP_MS, Step, audit_log, new_secret};
 use crate::store::{Tx, accounts};
 use serde_json::json;

@@ -4,7 +4,7 @@ use crate::api::operation::{
     Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN, RecentPassword,
 };
 use crate::api::tag::Tag;
-use crate::domain::asset::Mode;
+use crate::domain::Mode;
 use crate::domain::fields::Component;
 use crate::domain::render::wallets::OwnAddressView;
 use crate::domain::wallet::{AddOwnAddress, refuse_secrets_in_body};

@@ -7,10 +7,10 @@ use crate::api::params::MODE;
 use crate::api::query::{Param, ParamKind};
 use crate::api::tag::Tag;
 use crate::domain::fields::{Component, Schema};
-use crate::domain::link::{ChangePaymentLink, CreatePaymentLink, PaymentLink};
-use crate::domain::picture::{PICTURE_BYTES_MAX, Picture, PictureFormat};
-use crate::domain::refusal::RefusalCode;
+use crate::domain::link::{ChangePaymentLink, CreatePaymentLink};
+use crate::domain::picture::PICTURE_BYTES_MAX;
 use crate::domain::render::{InvoiceView, PaymentLinkView};
+use crate::domain::{PaymentLink, Picture, PictureFormat, RefusalCode};
 use crate::service::links::editing::{
     change_link, create_link, owned_link, remove_link_picture, set_link_picture,
 };

@@ -4,8 +4,8 @@ use crate::api::operation::{
     Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN, RecentPassword,
 };
 use crate::api::tag::Tag;
+use crate::domain::Refusal;
 use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, schema};
-use crate::domain::refusal::Refusal;
 use crate::domain::render::pools::{PoolImportView, PoolListView};
 use crate::service::pools::{chain_of_imported_pool, import, list};
 use crate::service::{Error, Member};

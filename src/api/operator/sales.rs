@@ -4,8 +4,8 @@ use crate::api::operation::{Answer, Context, Job, Operation, OperationFn, Outcom
 use crate::api::params::MODE;
 use crate::api::query::{Param, ParamKind};
 use crate::api::tag::Tag;
+use crate::domain::SalesPeriod;
 use crate::domain::render::sales::SalesView;
-use crate::domain::sales::SalesPeriod;
 use crate::service::{Error, Member};
 
 pub const OPERATIONS: [&Operation; 1] = [&GET];

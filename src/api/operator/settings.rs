@@ -4,13 +4,11 @@ use crate::api::operation::{
     Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN, RecentPassword,
 };
 use crate::api::tag::Tag;
-use crate::domain::asset::{ASSETS, Asset};
-use crate::domain::confirmations::ConfirmationTiers;
+use crate::domain::asset::ASSETS;
 use crate::domain::fields::rule::{FlagRule, MapRule, described};
 use crate::domain::fields::{Schema, input, schema};
-use crate::domain::money::coin::Units;
-use crate::domain::refusal::Refusal;
 use crate::domain::render::settings::{NetworkFeeView, ServiceSettingsView};
+use crate::domain::{Asset, ConfirmationTiers, Refusal, Units};
 use crate::service::approval::fixed_fee;
 use crate::service::{Error, Member, Step, audit_log};
 use crate::store::{Reader, Tx, confirmation_tiers, file, network_fees};

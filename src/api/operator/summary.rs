@@ -4,7 +4,7 @@
 use crate::api::operation::{Answer, Context, Job, Operation, OperationFn, Outcome, PLAIN};
 use crate::api::params::MODE;
 use crate::api::tag::Tag;
-use crate::domain::asset::Mode;
+use crate::domain::Mode;
 use crate::domain::render::summary::{AccountSummaryView, SummaryView};
 use crate::service::{Error, Member};
 

@@ -4,11 +4,9 @@ use crate::api::operation::{
     Answer, Context, Job, Operation, OperationFn, Outcome, PLAIN, RecentPassword,
 };
 use crate::api::tag::Tag;
-use crate::domain::apikey;
 use crate::domain::fields::Component;
-use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::tokens::{CreatedResellerTokenView, ResellerTokenView};
-use crate::domain::time::Time;
+use crate::domain::{Refusal, RefusalCode, Time, apikey};
 use crate::service::{Error, Member, Step, audit_log, keys, reseller};
 use crate::store::Tx;
 use crate::store::reseller_tokens::{self, TokenRow};

@@ -7,10 +7,8 @@ use crate::api::params::{BEFORE_ID, MODE};
 use crate::api::query::{Param, ParamKind};
 use crate::api::tag::Tag;
 use crate::api::transfers::{INVOICE_ID, LIMIT, LIMIT_DEFAULT, PAYOUT_REFUSALS};
-use crate::domain::asset::Mode;
 use crate::domain::fields::{Component, Schema};
 use crate::domain::qr::Qr;
-use crate::domain::refusal::RefusalCode;
 use crate::domain::render::approvals::ApprovalView;
 use crate::domain::render::transfers::{
     BegunView, DashboardPayoutDetailView, DashboardPayoutView, DashboardRefundDetailView,
@@ -18,8 +16,7 @@ use crate::domain::render::transfers::{
 };
 use crate::domain::render::{self, ToSend};
 use crate::domain::transfer::inputs::{CreatePayout, MoveTransfer, RequestRefund};
-use crate::domain::transfer::on_chain::OnChainState;
-use crate::domain::transfer::{TransferKind, TransferStatus};
+use crate::domain::{Mode, OnChainState, RefusalCode, TransferKind, TransferStatus};
 use crate::service::payouts::Requester;
 use crate::service::transfers::listing::TransferListFilter;
 use crate::service::{Error, Member};

@@ -2,11 +2,11 @@
 
 use crate::api::operation::{Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN};
 use crate::api::tag::Tag;
-use crate::domain::asset::{Chain, Mode};
+use crate::domain::asset::Chain;
 use crate::domain::fields::input;
 use crate::domain::fields::rule::FlagRule;
-use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::sandbox::SandboxChainView;
+use crate::domain::{Mode, Refusal, RefusalCode};
 use crate::service::Error;
 use crate::service::sandbox::chains::set_chain_lag;
 use crate::store::chains;

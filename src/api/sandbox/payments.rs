@@ -4,9 +4,9 @@ use crate::api::operation::{
     Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN, Success,
 };
 use crate::api::tag::Tag;
+use crate::domain::RefusalCode;
 use crate::domain::fields::{Component, schema};
 use crate::domain::payment::inputs::{SandboxPayment, SandboxPaymentState};
-use crate::domain::refusal::RefusalCode;
 use crate::domain::render::InvoiceView;
 use crate::domain::render::sandbox::SandboxPaymentSeenView;
 use crate::service::Error;

@@ -2,10 +2,9 @@
 
 use crate::api::operation::{Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN};
 use crate::api::tag::Tag;
-use crate::domain::refusal::RefusalCode;
 use crate::domain::render::transfers::{PayoutView, RefundView};
-use crate::domain::transfer::TransferKind;
 use crate::domain::transfer::inputs::{SandboxMoveTransfer, SandboxRefund};
+use crate::domain::{RefusalCode, TransferKind};
 use crate::service::Error;
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Starts the workers for e-mail: one looks for alarms and sums up days, one sends.
 
 use super::{Config, SharedParts};
-use crate::domain::url::SiteUrl;
+use crate::domain::SiteUrl;
 use crate::service::Error;
 use crate::service::mail::MailIdentity;
 use crate::store::FileKind;

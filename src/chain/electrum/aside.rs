@@ -6,7 +6,7 @@ use super::reports::LocationClaim;
 use super::server::{BACKOFF_LOG2_MAX, Server};
 use crate::chain::NodeError;
 use crate::chain::backoff::StepBackoff;
-use crate::domain::set_aside::{SetAside, SetAsideKind};
+use crate::domain::{SetAside, SetAsideKind};
 use std::collections::HashMap;
 
 /// A transaction that servers report, and do not give or prove.

@@ -4,7 +4,7 @@ use super::headers::{HeaderChain, HeaderError, RawHeader, are_linked};
 use super::hex::format_hash;
 use super::work::{PERIOD, PowRules};
 use super::{Electrum, NodeError};
-use crate::domain::observation::Block;
+use crate::domain::Block;
 
 /// Largest number of headers in one response.
 const CHUNK: u32 = 2016;

@@ -8,7 +8,7 @@ use super::hex::{self, Hash256, format_hash};
 use super::signature::SignedTransaction;
 use super::transaction::TxOutput;
 use crate::chain::{NodeError, WatchTargets};
-use crate::domain::observation::InputSource;
+use crate::domain::InputSource;
 use log::Level;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};

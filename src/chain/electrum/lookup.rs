@@ -4,8 +4,7 @@ use super::hex::{self, Hash256};
 use super::reports::{LocationClaim, script_hash};
 use super::{Electrum, NodeError, ParsedTransaction, block_time};
 use crate::chain::{FoundTransaction, LookupResult, WatchTargets};
-use crate::domain::observation::Block;
-use crate::domain::time::Time;
+use crate::domain::{Block, Time};
 
 /// Largest number of outputs of a transaction whose histories are searched for the block of the transaction.
 const OUTPUTS_TRIED: usize = 4;

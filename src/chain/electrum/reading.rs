@@ -7,9 +7,8 @@ use super::{Electrum, ParsedTransaction, block_time};
 use crate::chain::utxo::{OutputScanner, PaidOutput, ScannedTx};
 use crate::chain::{BlockRead, MempoolRead, Node, NodeError, WatchTargets};
 use crate::domain::address::script_address;
-use crate::domain::money::coin::Units;
-use crate::domain::observation::Block;
 use crate::domain::time::HOUR_MS;
+use crate::domain::{Block, Units};
 use std::collections::{BTreeMap, HashSet};
 
 /// Largest number of blocks in one result.

@@ -4,9 +4,7 @@ use super::hex::{Hash256, format_hash};
 use super::server::{HistoryEntry, Server};
 use super::{Electrum, ParsedTransaction, hex, proof};
 use crate::chain::{NodeError, WatchTargets};
-use crate::domain::address;
-use crate::domain::following::PolledAddress;
-use crate::domain::time::Time;
+use crate::domain::{PolledAddress, Time, address};
 use sha2::{Digest, Sha256};
 use std::collections::{HashMap, HashSet};
 

@@ -3,7 +3,7 @@
 //! Invariant: the id is the hash of the same bytes from which inputs and outputs were parsed.
 
 use super::hex::{Hash256, double_sha256, format_hash};
-use crate::domain::observation::InputSource;
+use crate::domain::InputSource;
 
 /// Largest size of a stored script, in bytes. The script of an address has at most 34 bytes.
 const SCRIPT_BYTES_MAX: usize = 40;

@@ -6,7 +6,7 @@ use super::hex::Number;
 use super::logs::encode_quantity;
 use super::{Evm, invalid_answer};
 use crate::chain::{AccountBalance, NodeError};
-use crate::domain::money::coin::Units;
+use crate::domain::Units;
 
 impl Evm {
     /// Implements [`Node::balances_at`](crate::chain::Node::balances_at).

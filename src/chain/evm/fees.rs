@@ -4,8 +4,8 @@ use super::Evm;
 use super::hex::Number;
 use crate::chain::NodeError;
 use crate::chain::rpc::CallFailure;
-use crate::domain::money::coin::Units;
-use crate::domain::network_fee::{GAS, NodeFees, TOKEN_GAS};
+use crate::domain::network_fee::{GAS, TOKEN_GAS};
+use crate::domain::{NodeFees, Units};
 
 impl Evm {
     /// Returns the fees of transfers; `None` if the gas price is zero or the fee overflows.

@@ -6,13 +6,13 @@ use super::conflicts::spenders_in;
 use super::watched::SecondReadTargets;
 use super::{ForwardStep, Head, NodeError, StepBuilder, block_position};
 use crate::chain::{BlockRead, WatchTargets};
-use crate::domain::address;
 use crate::domain::chain::Chain;
-use crate::domain::following::{
-    ChainPosition, ChainStepOutcome, OpenObservation, Rescan, RescanStep,
-};
-use crate::domain::observation::{Block, CLAIMS_FROM, CONTRACTS_FROM, NO_BLOCK, Observation};
+use crate::domain::observation::{CLAIMS_FROM, CONTRACTS_FROM, NO_BLOCK};
 use crate::domain::time::HOUR_MS;
+use crate::domain::{
+    Block, ChainPosition, ChainStepOutcome, Observation, OpenObservation, Rescan, RescanStep,
+    address,
+};
 use std::collections::HashSet;
 
 /// Time after which a payment that no block has any more counts as dropped, if the node is queried by address. In this

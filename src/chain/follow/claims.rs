@@ -3,9 +3,7 @@
 //! Invariant: every answer and every failure of a node ends the check, so no claim stops its chain.
 
 use super::{NodeError, StepBuilder};
-use crate::domain::claim::Claim;
-use crate::domain::following::{BalanceCheck, ChainPosition, ChainStepOutcome, ClaimCheck};
-use crate::domain::money::coin::Units;
+use crate::domain::{BalanceCheck, ChainPosition, ChainStepOutcome, Claim, ClaimCheck, Units};
 
 impl StepBuilder<'_> {
     /// Returns the step that answers a pending request: checks a claim, finds a block by date, or reads balances.

@@ -3,8 +3,7 @@
 
 use super::StepBuilder;
 use crate::chain::BlockRead;
-use crate::domain::following::SpendConflict;
-use crate::domain::observation::{Block, InputSource};
+use crate::domain::{Block, InputSource, SpendConflict};
 use std::collections::HashMap;
 
 /// A transaction that spends an output.

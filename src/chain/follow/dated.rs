@@ -1,8 +1,8 @@
 //! Finds the block height at a time, by binary search over block timestamps.
 
 use super::StepBuilder;
-use crate::domain::following::ChainStepOutcome;
-use crate::domain::time::{HOUR_MS, MINUTE_MS, Time};
+use crate::domain::time::{HOUR_MS, MINUTE_MS};
+use crate::domain::{ChainStepOutcome, Time};
 
 /// Largest error of a timestamp in milliseconds, because the miner chooses the timestamp. Nodes accept a block up to
 /// two hours in the future.

@@ -4,8 +4,8 @@
 
 use super::{FollowOutcome, NodeLag, StepBuilder, head_position};
 use crate::chain::{Head, NodeError};
-use crate::domain::following::ChainStepOutcome;
-use crate::domain::observation::{Block, NO_BLOCK, Observation};
+use crate::domain::observation::NO_BLOCK;
+use crate::domain::{Block, ChainStepOutcome, Observation};
 
 /// Result of comparing the cursor's block with the node's block at the same height.
 enum CursorCheck {

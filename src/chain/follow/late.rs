@@ -2,7 +2,7 @@
 
 use super::StepBuilder;
 use crate::chain::{BlockRead, NodeError};
-use crate::domain::observation::Block;
+use crate::domain::Block;
 
 impl StepBuilder<'_> {
     /// Returns blocks with payments that the node reports late, because each block was read before the payment's

@@ -1,8 +1,8 @@
 //! Checks that a node is on the network of the database.
 
 use crate::chain::NodeError;
+use crate::domain::ChainState;
 use crate::domain::chain::Chain;
-use crate::domain::following::ChainState;
 
 /// Returns the message for a node on an unknown network. On EVM chains, the chain id identifies the network.
 pub fn unknown_network_message(chain: Chain, network: &str) -> String {

@@ -5,8 +5,7 @@
 use super::conflicts::{Spenders, spenders_in};
 use super::watched::is_unconfirmed;
 use super::{BlockRead, ForwardStep, Head, NodeError, ReceivedOutput, StepBuilder};
-use crate::domain::following::{OpenObservation, ReplacedTransaction};
-use crate::domain::observation::InputSource;
+use crate::domain::{InputSource, OpenObservation, ReplacedTransaction};
 use std::collections::{HashMap, HashSet};
 
 impl StepBuilder<'_> {

@@ -4,11 +4,10 @@
 
 use super::StepBuilder;
 use crate::chain::{FoundTransaction, Head, LookupResult, NodeError};
-use crate::domain::chain::Depth;
-use crate::domain::following::{
-    BalanceChange, SentTransaction, TransactionAnswer, TransactionLookup, UnsettledTransaction,
+use crate::domain::{
+    BalanceChange, Block, Depth, InputSource, SentTransaction, TransactionAnswer,
+    TransactionLookup, UnsettledTransaction,
 };
-use crate::domain::observation::{Block, InputSource};
 
 /// Largest number of transactions that one step looks up, including candidates for a replacement.
 const LOOKUPS_MAX: u32 = 20;
@@ -24,7 +23,7 @@ struct LookupPosition<'a> {
 
 impl StepBuilder<'_> {
     /// Looks up the first [`LOOKUPS_MAX`] transactions of
-    /// [`ChainState::sent`](crate::domain::following::ChainState::sent).
+    /// [`ChainState::sent`](crate::domain::ChainState::sent).
     pub(super) fn look_up_sent_transactions(
         &mut self,
         head: &Head,

@@ -16,15 +16,12 @@ use super::{FollowOutcome, StepOptions, StepTargets, WatchedAddresses, compute_s
 use crate::chain::memory::{MemoryChain, MemoryNode, MemoryTransaction};
 use crate::chain::{Node, NodeError};
 use crate::domain::address::simulated_address;
-use crate::domain::asset::{Asset, Chain, Mode};
-use crate::domain::following::{
-    ChainPosition, ChainState, ChainStep, ChainStepOutcome, ForwardStep, OpenObservation,
-    ReplacedTransaction, Rescan,
+use crate::domain::asset::Chain;
+use crate::domain::time::MINUTE_MS;
+use crate::domain::{
+    Asset, Block, ChainPosition, ChainState, ChainStep, ChainStepOutcome, ForwardStep, InputSource,
+    Mode, OpenObservation, PaymentState, ReplacedTransaction, Rescan, Time, Units,
 };
-use crate::domain::money::coin::Units;
-use crate::domain::observation::{Block, InputSource};
-use crate::domain::payment::PaymentState;
-use crate::domain::time::{MINUTE_MS, Time};
 use std::sync::{Arc, Mutex, RwLock};
 
 const NOW: Time = Time(1_795_253_400_000);
@@ -155,8 +152,7 @@ fn create_open_observation(txid: &str, spends: &str) -> OpenObservation {
 }
 
 fn observed_heights(forward: &ForwardStep) -> Vec<Option<u32>> {
-    let block =
-        |seen: &crate::domain::observation::Observation| seen.block.as_ref().map(|b| b.height);
+    let block = |seen: &crate::domain::Observation| seen.block.as_ref().map(|b| b.height);
     forward.found.iter().map(block).collect()
 }
 

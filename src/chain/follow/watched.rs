@@ -5,11 +5,10 @@
 
 use crate::chain::WatchTargets;
 use crate::chain::filter::AddressFilter;
-use crate::domain::address::{self, Network};
 use crate::domain::chain::Chain;
-use crate::domain::following::{ChainState, OpenObservation, PolledAddress};
-use crate::domain::observation::InputSource;
-use crate::domain::payment::PaymentState;
+use crate::domain::{
+    ChainState, InputSource, Network, OpenObservation, PaymentState, PolledAddress, address,
+};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -241,8 +240,8 @@ impl WatchTargets for SecondReadTargets<'_> {
 mod tests {
     use super::{AddressPools, Chain, ChainState, RwLock, StepTargets, WatchedAddresses};
     use crate::chain::WatchTargets;
+    use crate::domain::Mode;
     use crate::domain::address::{self, simulated_address};
-    use crate::domain::asset::Mode;
 
     #[test]
     fn unassigned_accounts_follow_assigned_ones() {

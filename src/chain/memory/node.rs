@@ -5,9 +5,8 @@ use crate::chain::{
     AccountBalance, BlockRead, FoundTransaction, Head, LookupResult, MempoolRead, Node, NodeError,
     ReceivedOutput, WatchTargets,
 };
-use crate::domain::money::coin::Units;
-use crate::domain::observation::{Block, CONTRACTS_FROM, InputSource};
-use crate::domain::time::Time;
+use crate::domain::observation::CONTRACTS_FROM;
+use crate::domain::{Block, InputSource, Time, Units};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 

@@ -2,7 +2,7 @@
 
 use super::MemoryNode;
 use crate::chain::{BlockRead, Head, LookupResult, MempoolRead, Node, NodeError, WatchTargets};
-use crate::domain::observation::Block;
+use crate::domain::Block;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 

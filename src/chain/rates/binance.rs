@@ -2,8 +2,8 @@
 //! has no USD pairs, so there are no prices in USD.
 
 use super::{RateClient, RatesError, Ticker, add_ticker, parse_response};
+use crate::domain::Time;
 use crate::domain::asset::coin_symbols;
-use crate::domain::time::Time;
 use serde::Deserialize;
 use std::collections::HashMap;
 

@@ -2,8 +2,8 @@
 //! only the inverse prices, which have too few digits.
 
 use super::{RateClient, RatesError, Ticker, add_ticker, parse_response};
+use crate::domain::Time;
 use crate::domain::asset::coin_symbols;
-use crate::domain::time::Time;
 use serde::Deserialize;
 
 #[derive(Deserialize)]

@@ -1,8 +1,9 @@
 //! CoinGecko: `GET /api/v3/simple/price`, in EUR and USD. Each price has the timestamp from the response.
 
 use super::{RateClient, RatesError, Ticker, add_ticker, parse_response};
+use crate::domain::Time;
 use crate::domain::asset::coin_symbols;
-use crate::domain::time::{SECOND_MS, Time};
+use crate::domain::time::SECOND_MS;
 use serde::Deserialize;
 use serde_json::{Number, Value};
 use std::collections::HashMap;

@@ -2,10 +2,8 @@
 //! rejected as a whole.
 
 use crate::domain::asset::coin_symbols;
-use crate::domain::money::Currency;
-use crate::domain::money::coin::Rate;
-use crate::domain::rate::{CoinFigure, FigureSource, RateFigure, parse_number};
-use crate::domain::time::Time;
+use crate::domain::rate::parse_number;
+use crate::domain::{CoinFigure, Currency, FigureSource, Rate, RateFigure, Time};
 use serde_json::{Map, Value};
 use std::fs::File;
 use std::io::Read;

@@ -2,9 +2,9 @@
 //! the last trade (`c`) is not used, because it may be old.
 
 use super::{RateClient, RatesError, Ticker, invalid_price, parse_response};
+use crate::domain::Time;
 use crate::domain::asset::coin_symbols;
 use crate::domain::rate::{mean_of_ordered, parse_number};
-use crate::domain::time::Time;
 use serde::Deserialize;
 use std::collections::HashMap;
 

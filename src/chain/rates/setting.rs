@@ -2,8 +2,7 @@
 //!
 //! Invariant: there are at least two public sources, or one file of the operator.
 
-use crate::domain::rate::FigureSource;
-use crate::domain::url::SiteUrl;
+use crate::domain::{FigureSource, SiteUrl};
 use std::path::PathBuf;
 use std::str::FromStr;
 

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::domain::url::{SiteUrl, UrlProblem};
+use crate::domain::{SiteUrl, UrlProblem};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 

@@ -7,8 +7,8 @@ use crate::chain::follow::unknown_network_message;
 use crate::chain::rpc::Limits;
 use crate::chain::rpc::metadata::REFUSED;
 use crate::chain::{Node, NodeError};
+use crate::domain::WalletNetwork;
 use crate::domain::chain::Chain;
-use crate::domain::wallet::WalletNetwork;
 
 /// Limits of the requests of a trial: short, and for small answers.
 const TRIAL: TrialLimits = TrialLimits { timeout_ms: 4_000, connect_ms: 3_000, bytes: 1 << 20 };

@@ -4,8 +4,7 @@ use super::answers::{AccountJson, Commitment, WithSlot};
 use super::{Solana, invalid_answer};
 use crate::chain::{NodeError, WatchTargets};
 use crate::domain::address::token_account;
-use crate::domain::asset::Asset;
-use crate::domain::time::Time;
+use crate::domain::{Asset, Time};
 use serde_json::json;
 use std::collections::HashMap;
 

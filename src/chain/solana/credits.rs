@@ -9,9 +9,7 @@ use super::answers::{TokenBalance, TransactionJson, TransactionMeta};
 use super::invalid_answer;
 use crate::chain::{NodeError, ReceivedOutput};
 use crate::domain::address::TOKEN_PROGRAM;
-use crate::domain::asset::Asset;
-use crate::domain::money::coin::Units;
-use crate::domain::observation::InputSource;
+use crate::domain::{Asset, InputSource, Units};
 use std::collections::BTreeMap;
 
 /// Largest number of accounts in a transaction. The format allows no more.

@@ -9,8 +9,9 @@ use super::answers::{Commitment, SignatureInfo};
 use super::slots::{MARGIN, unix_time};
 use super::{Solana, invalid_answer};
 use crate::chain::NodeError;
+use crate::domain::Time;
 use crate::domain::address::is_solana_txid;
-use crate::domain::time::{HOUR_MS, Time};
+use crate::domain::time::HOUR_MS;
 use serde_json::json;
 use std::collections::{BTreeMap, HashMap, HashSet};
 

@@ -4,8 +4,9 @@ use super::Solana;
 use super::answers::{AccountJson, Commitment, WithSlot};
 use crate::chain::NodeError;
 use crate::chain::tokens::contracts_on_network;
+use crate::domain::Asset;
 use crate::domain::address::TOKEN_PROGRAM;
-use crate::domain::asset::{Asset, Chain};
+use crate::domain::asset::Chain;
 use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::json;
 

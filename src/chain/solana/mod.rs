@@ -24,11 +24,8 @@ use super::{
     BlockRead, FinalProblem, FoundTransaction, Head, LookupResult, MempoolRead, Node, NodeError,
     TransactionOutcome, WatchTargets,
 };
-use crate::domain::asset::{ASSETS, Asset, AssetKind, Chain};
-use crate::domain::following::ChainState;
-use crate::domain::observation::{Block, InputSource};
-use crate::domain::set_aside::SetAside;
-use crate::domain::time::Time;
+use crate::domain::asset::{ASSETS, Chain};
+use crate::domain::{Asset, AssetKind, Block, ChainState, InputSource, SetAside, Time};
 use answers::Commitment;
 use credits::TransactionCredits;
 use histories::{AccountHistories, HISTORIES_MAX, SlotSignature};

@@ -8,7 +8,7 @@ use super::histories::{AccountHistories, ListedTransaction, PollScope, SlotSigna
 use super::slots::{SlotHeader, SlotState};
 use super::transactions::ListedRead;
 use crate::chain::{BlockRead, NodeError, ReceivedOutput, WatchTargets};
-use crate::domain::observation::Block;
+use crate::domain::Block;
 use crate::domain::time::HOUR_MS;
 use std::collections::{BTreeMap, HashSet};
 

@@ -6,9 +6,7 @@
 
 use super::histories::SlotSignature;
 use crate::chain::backoff::StepBackoff;
-use crate::domain::following::ChainState;
-use crate::domain::payment::PaymentState;
-use crate::domain::set_aside::{SetAside, SetAsideKind};
+use crate::domain::{ChainState, PaymentState, SetAside, SetAsideKind};
 use std::cmp::Reverse;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -197,9 +195,7 @@ impl AsideList {
 mod tests {
     use super::{ASKS_MAX, AsideList};
     use crate::domain::asset::Chain;
-    use crate::domain::following::{ChainState, OpenObservation};
-    use crate::domain::observation::Block;
-    use crate::domain::payment::PaymentState;
+    use crate::domain::{Block, ChainState, OpenObservation, PaymentState};
     use std::collections::BTreeSet;
 
     /// A stored payment that is in no block.

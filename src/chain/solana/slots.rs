@@ -6,8 +6,8 @@ use super::answers::{BlockHeaderJson, Commitment};
 use super::{Solana, invalid_answer, unexpected_error};
 use crate::chain::NodeError;
 use crate::chain::rpc::MethodError;
-use crate::domain::observation::{Block, NO_BLOCK};
-use crate::domain::time::Time;
+use crate::domain::observation::NO_BLOCK;
+use crate::domain::{Block, Time};
 use serde_json::json;
 
 /// Placeholder for the hash of a block that the node has deleted because of its age.

@@ -1,7 +1,7 @@
 //! Data about the current step: the state of the database at the start of the step, and the reads done so far.
 
 use super::histories::SlotSignature;
-use crate::domain::following::{ChainState, OpenObservation};
+use crate::domain::{ChainState, OpenObservation};
 
 #[derive(Debug, Default)]
 pub(super) struct StepContext {

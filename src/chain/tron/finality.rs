@@ -6,7 +6,7 @@ use super::answers::HeaderResponse;
 use super::{NodeApi, Tron, parse_header};
 use crate::chain::backoff::StepBackoff;
 use crate::chain::{FinalProblem, NodeError};
-use crate::domain::following::ChainState;
+use crate::domain::ChainState;
 use serde_json::json;
 
 /// Smallest number of blocks by which the final height advances. With a smaller number, the final height would

@@ -9,9 +9,9 @@ use super::range::parse_block;
 use super::{NodeApi, Tron, TronHeader, invalid_answer};
 use crate::chain::transfers::{TransferFilter, have_all_received_native_coins};
 use crate::chain::{FoundTransaction, LookupResult, NodeError, ReceivedOutput, WatchTargets};
+use crate::domain::InputSource;
 use crate::domain::address::account_address;
 use crate::domain::asset::Chain;
-use crate::domain::observation::InputSource;
 use serde_json::json;
 
 /// A transaction in a block of the active chain.

@@ -11,7 +11,7 @@ use crate::chain::evm::TRANSFER;
 use crate::chain::evm::hex::{Number, Word};
 use crate::chain::transfers::{Transfer, TransferFilter};
 use crate::chain::{NodeError, ReceivedOutput};
-use crate::domain::asset::Asset;
+use crate::domain::Asset;
 use crate::domain::observation::CONTRACTS_FROM;
 
 /// Values of `note` for calls that transfer native coins: `call`, `create` and `suicide`, in hexadecimal. Calls for

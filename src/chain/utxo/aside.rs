@@ -5,8 +5,7 @@
 
 use super::values::HashBytes;
 use crate::chain::backoff::StepBackoff;
-use crate::domain::following::ChainState;
-use crate::domain::set_aside::{SetAside, SetAsideKind};
+use crate::domain::{ChainState, SetAside, SetAsideKind};
 use std::collections::{HashMap, HashSet};
 
 /// Largest number of transactions of the list that one step asks for. A stranger can make thousands of them.

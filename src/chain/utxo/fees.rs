@@ -4,8 +4,8 @@ use super::Utxo;
 use super::values::parse_amount;
 use crate::chain::NodeError;
 use crate::chain::rpc::CallFailure;
-use crate::domain::money::coin::Units;
-use crate::domain::network_fee::{NodeFees, VIRTUAL_BYTES, WITHIN_BLOCKS};
+use crate::domain::network_fee::{VIRTUAL_BYTES, WITHIN_BLOCKS};
+use crate::domain::{NodeFees, Units};
 use serde::Deserialize;
 use serde_json::{Number, json};
 

@@ -9,8 +9,7 @@ use super::values::{HashBytes, HashText, unix_time};
 use super::{NOT_FOUND, Utxo, unexpected_error};
 use crate::chain::rpc::{CallFailure, MethodError};
 use crate::chain::{FoundTransaction, LookupResult, NodeError, WatchTargets};
-use crate::domain::observation::Block;
-use crate::domain::time::Time;
+use crate::domain::{Block, Time};
 use serde_json::{Value, json};
 
 /// Part of the error message of a node with a complete index. The message of a node without an index mentions only

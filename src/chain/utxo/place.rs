@@ -6,7 +6,7 @@ use super::values::HashText;
 use super::{NOT_FOUND, Utxo, unexpected_error};
 use crate::chain::NodeError;
 use crate::chain::rpc::CallFailure;
-use crate::domain::observation::Block;
+use crate::domain::Block;
 use serde::Deserialize;
 use serde_json::json;
 

@@ -6,9 +6,7 @@
 use super::values::{HashText, ShortScript, parse_amount, unix_time};
 use crate::chain::{ReceivedOutput, WatchTargets};
 use crate::domain::address::script_address;
-use crate::domain::asset::Asset;
-use crate::domain::observation::InputSource;
-use crate::domain::time::Time;
+use crate::domain::{Asset, InputSource, Time};
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use std::fmt;
@@ -306,7 +304,7 @@ impl InputJson {
 pub(in crate::chain) struct PaidOutput {
     pub position: u32,
     pub address: String,
-    pub amount: crate::domain::money::coin::Units,
+    pub amount: crate::domain::Units,
 }
 
 /// An output as the node returns it.

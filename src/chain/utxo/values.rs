@@ -3,8 +3,8 @@
 //! Invariant: an amount is parsed from its decimal digits, without rounding.
 
 use crate::chain::rpc::deserialize_str;
-use crate::domain::money::coin::Units;
-use crate::domain::time::{SECOND_MS, Time};
+use crate::domain::time::SECOND_MS;
+use crate::domain::{Time, Units};
 use serde::{Deserialize, Deserializer};
 
 /// Number of decimal places of every coin on UTXO chains.
@@ -119,7 +119,7 @@ pub(in crate::chain) fn unix_time(seconds: u64) -> Option<Time> {
 #[cfg(test)]
 mod tests {
     use super::{HashBytes, HashText, ShortScript, parse_amount, unix_time};
-    use crate::domain::money::coin::Units;
+    use crate::domain::Units;
 
     fn parse_amount_text(text: &str) -> Option<u128> {
         let number: serde_json::Number = serde_json::from_str(text).ok()?;

@@ -4,8 +4,9 @@
 
 use crate::cli::installed::read_whole;
 use crate::cli::terminal::{print_message, read_hidden_line, read_line};
+use crate::domain::WalletSecret;
 use crate::domain::chain::Chain;
-use crate::domain::wallet::{WalletSecret, secret_problem};
+use crate::domain::wallet::secret_problem;
 use crate::service::Error;
 use std::fs::File;
 use std::io::IsTerminal;

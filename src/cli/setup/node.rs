@@ -6,8 +6,8 @@
 use crate::chain::setting::FollowedNodeUrls;
 use crate::chain::setting::probe::try_node;
 use crate::cli::terminal::print_message;
+use crate::domain::WalletNetwork;
 use crate::domain::chain::Chain;
-use crate::domain::wallet::WalletNetwork;
 
 /// Asks every node in a list of URLs for its network and its newest block, and prints them. Returns `true` if the nodes
 /// are on a test network, whose coins have no value.

@@ -3,7 +3,7 @@
 use super::plan::{LISTEN_BEHIND_PROXY, LOCAL_PROXY};
 use crate::cli::installed::InstalledSettings;
 use crate::cli::output::print_text;
-use crate::domain::url::SiteUrl;
+use crate::domain::SiteUrl;
 use crate::service::Error;
 
 /// Domain in the files of `examples/deploy`.

@@ -1,7 +1,7 @@
 //! Admission of a request: authenticates the caller as the route requires, and passes the proof to the handler.
 
 use crate::api::operation::{Context, Job, OperationFn, Outcome};
-use crate::domain::refusal::Refusal;
+use crate::domain::Refusal;
 use crate::http::auth::{self, Operator, Scraper};
 use crate::http::front::Front;
 use crate::http::front::sandbox::Sandbox;

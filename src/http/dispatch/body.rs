@@ -3,7 +3,7 @@
 //! Invariant: a body over 64 KiB is received only for a route that takes a file, and only from a signed-in user. Each
 //! user may send a limited number of such bodies at once.
 
-use crate::domain::refusal::{Refusal, RefusalCode};
+use crate::domain::{Refusal, RefusalCode};
 use crate::http::auth;
 use crate::http::connection::IncomingBody;
 use crate::http::front::Front;

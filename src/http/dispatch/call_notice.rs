@@ -4,7 +4,7 @@
 //! not reported. Unknown keys and secrets are hidden.
 
 use crate::clock::Stopwatch;
-use crate::domain::refusal::Refusal;
+use crate::domain::Refusal;
 use crate::domain::render::activity::CallView;
 use crate::http::front::{Front, RequestId};
 use crate::http::reply::Reply;

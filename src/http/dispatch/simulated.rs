@@ -3,7 +3,7 @@
 //! Invariant: the answer has the form and the headers of a real error.
 
 use super::error_reply;
-use crate::domain::refusal::{Refusal, RefusalCode};
+use crate::domain::{Refusal, RefusalCode};
 use crate::http::pages::ErrorContext;
 use crate::http::reply::Reply;
 use crate::http::route::Route;

@@ -2,10 +2,9 @@
 //!
 //! Invariant: inboxes exist only in memory, and their number and size are bounded.
 
-use crate::domain::json;
 use crate::domain::render::sandbox::InboxMessage;
 use crate::domain::signature::hex;
-use crate::domain::time::Time;
+use crate::domain::{Time, json};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;

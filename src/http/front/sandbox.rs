@@ -5,9 +5,7 @@
 use super::faults::FaultState;
 use super::inbox::Inboxes;
 use super::{Boxed, OperationInfo};
-use crate::domain::refusal::{Refusal, RefusalCode};
-use crate::domain::time::Time;
-use crate::domain::url::SiteUrl;
+use crate::domain::{Refusal, RefusalCode, SiteUrl, Time};
 use crate::http::hosts::{AcceptedHosts, AllowedHost};
 use crate::service::Error;
 use crate::service::activity::Activity;

@@ -3,7 +3,7 @@
 //! Invariant: every answer has the headers that its response declares as required.
 
 use super::{DocumentKind, errors, media_object};
-use crate::domain::refusal::RefusalCode;
+use crate::domain::RefusalCode;
 use crate::http::route::{Content, Route};
 use crate::http::{error, public};
 use hyper::StatusCode;

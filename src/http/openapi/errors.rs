@@ -2,9 +2,7 @@
 //!
 //! Invariant: an error code without an example does not compile.
 
-use crate::domain::refusal::RefusalCode;
-use crate::domain::second_factor;
-use crate::domain::user::Role;
+use crate::domain::{RefusalCode, Role, second_factor};
 use crate::http::auth::Auth;
 use crate::http::front::sandbox;
 use crate::http::hosts;

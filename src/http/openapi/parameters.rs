@@ -2,9 +2,9 @@
 //!
 //! Invariant: lists of allowed values come from the enumerations in the code.
 
-use crate::domain::asset::{Asset, Chain};
+use crate::domain::asset::Chain;
 use crate::domain::customer::REF_PATTERN;
-use crate::domain::export::ExportKind;
+use crate::domain::{Asset, ExportKind};
 use crate::http::request::{ID_CHARS_MAX, Param, ParamKind};
 use crate::http::route::Route;
 use crate::http::sandbox::state::SNAPSHOT_PATTERN;

@@ -3,13 +3,13 @@
 //! Invariant: a document with webhooks lists every [`EventType`].
 
 use super::parameters::Parameter;
-use crate::domain::event::{EventType, WebhookFormat};
 use crate::domain::fields::Component;
 use crate::domain::render::InvoiceView;
 use crate::domain::render::account::AccountView;
 use crate::domain::render::customer::DepositView;
 use crate::domain::render::event::{EventView, LegacyEventView};
 use crate::domain::render::transfers::{PayoutView, RefundView};
+use crate::domain::{EventType, WebhookFormat};
 use serde_json::{Value, json};
 
 /// Name and description of the tag of all webhooks.

@@ -5,8 +5,8 @@
 use crate::domain::chain::Chain;
 use crate::domain::fields::text_rule::text;
 use crate::domain::fields::{Component, input};
-use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::chain_nodes::{ChainNodeView, TriedNodeView};
+use crate::domain::{Refusal, RefusalCode};
 use crate::http::auth::Operator;
 use crate::http::node_trials::NodeTrials;
 use crate::http::reply::Reply;

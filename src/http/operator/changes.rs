@@ -3,8 +3,8 @@
 //! Invariant: the stream ends with its session, at the latest at the next heartbeat. A merchant's user hears only of the
 //! own account.
 
+use crate::domain::ResourceChange;
 use crate::domain::render::changes::{ChangedKinds, ChangesView};
-use crate::domain::resource_change::ResourceChange;
 use crate::http::auth::session_cookie;
 use crate::http::event_stream::{EventSource, event, reply};
 use crate::http::front::Front;

@@ -3,11 +3,8 @@
 use crate::api::params::{CURRENCY, FROM, MODE, TO};
 use crate::api::query::{Param, ParamKind};
 use crate::domain::customer::REF_CHARS_MAX;
-use crate::domain::export::{ExportKind, csv_header};
-use crate::domain::refusal::Refusal;
-use crate::domain::status::InvoiceStatus;
-use crate::domain::time::Time;
-use crate::domain::transfer::TransferStatus;
+use crate::domain::export::csv_header;
+use crate::domain::{ExportKind, InvoiceStatus, Refusal, Time, TransferStatus};
 use crate::http::long_reads::ReadPermit;
 use crate::http::reply::Reply;
 use crate::http::request::Call;

@@ -1,10 +1,10 @@
 //! Turns the second factor of the signed-in user on or off.
 
 use crate::domain::qr::Qr;
-use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::operator::{NewSecondFactorView, RecoveryCodesView};
-use crate::domain::second_factor::{self, CODE_MISSING};
+use crate::domain::second_factor::CODE_MISSING;
 use crate::domain::user::inputs::SecondFactorCode;
+use crate::domain::{EnteredCode, Refusal, RefusalCode};
 use crate::http::password::ClientIdentity;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
@@ -113,10 +113,7 @@ async fn turn_off(call: Call, member: Member) -> Result<Reply, Error> {
 
 /// Parses a body that contains only a second-factor code. Returns the code, and an attempt of the user for counting
 /// the check of the code.
-fn read_code_attempt(
-    call: &Call,
-    member: &Member,
-) -> Result<(second_factor::EnteredCode, CodeAttempt), Error> {
+fn read_code_attempt(call: &Call, member: &Member) -> Result<(EnteredCode, CodeAttempt), Error> {
     let needed = || Refusal::for_param(RefusalCode::InvalidRequest, "code", CODE_MISSING);
     let code = SecondFactorCode::read(&call.body_fields()?)?.code;
     let code = code.ok_or_else(needed)?;

@@ -1,11 +1,8 @@
 //! Signs users in to the operator interface, and signs them out.
 
-use crate::domain::refusal::RefusalCode;
-use crate::domain::render;
 use crate::domain::render::operator::SessionView;
-use crate::domain::time::Time;
-use crate::domain::url::SiteUrl;
 use crate::domain::user::inputs::SignIn;
+use crate::domain::{RefusalCode, SiteUrl, Time, render};
 use crate::http::auth::{check_same_site, cookie_name, session_cookie};
 use crate::http::password::{self, ClientIdentity};
 use crate::http::reply::Reply;

@@ -1,10 +1,8 @@
 //! Users of the operator interface: creates the first operator, manages users, and changes a user's own password.
 
-use crate::domain::refusal::{Refusal, RefusalCode};
-use crate::domain::render;
 use crate::domain::render::operator::{USER_LIST, UserView};
-use crate::domain::user::Role;
 use crate::domain::user::inputs::{ChangePassword, ChangeUser, ConfirmPassword, CreateUser, SetUp};
+use crate::domain::{Refusal, RefusalCode, Role, render};
 use crate::http::auth::Operator;
 use crate::http::operator::session::with_session_cookie;
 use crate::http::password::{self, ClientIdentity};

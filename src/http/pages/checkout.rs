@@ -9,12 +9,9 @@ mod view;
 
 use super::form::FormFields;
 use super::{CustomerLanguage, LANG, count_creation, page_reply, redirect, shop_frame};
-use crate::domain::asset::Mode;
-use crate::domain::invoice::draft::SimulatedAmount;
-use crate::domain::language::Language;
-use crate::domain::refusal::{Refusal, RefusalCode};
-use crate::domain::status::InvoiceStatus;
-use crate::domain::url::SiteUrl;
+use crate::domain::{
+    InvoiceStatus, Language, Mode, Refusal, RefusalCode, SimulatedAmount, SiteUrl,
+};
 use crate::http::front::sandbox::ClockChange;
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};

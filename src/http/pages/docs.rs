@@ -4,7 +4,7 @@
 //! request. The build script renders the guides.
 
 use super::with_policy;
-use crate::domain::refusal::Refusal;
+use crate::domain::Refusal;
 use crate::http::files::{gzip_reply, packed_reply};
 use crate::http::front::{Front, ReferencePages};
 use crate::http::reply::Reply;

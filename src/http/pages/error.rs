@@ -6,9 +6,8 @@
 
 use super::form::FormFields;
 use super::{CustomerLanguage, accept_language, checkout, page_reply, service_frame};
-use crate::domain::account::Account;
-use crate::domain::language::{AUTO, Language};
-use crate::domain::refusal::{Refusal, RefusalCode};
+use crate::domain::language::AUTO;
+use crate::domain::{Account, Language, Refusal, RefusalCode};
 use crate::http::error::reply_with_body;
 use crate::http::front::{Front, RequestId};
 use crate::http::policy::PagePolicy;

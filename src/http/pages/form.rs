@@ -1,6 +1,6 @@
 //! Parses form bodies: `application/x-www-form-urlencoded`.
 
-use crate::domain::refusal::{Refusal, RefusalCode};
+use crate::domain::{Refusal, RefusalCode};
 use crate::http::request::url_decode;
 
 /// The fields of a form, as names and values.

@@ -8,10 +8,8 @@ use super::{
     CustomerLanguage, LANG, count_creation, format_moment, non_empty, page_reply, redirect,
     shop_frame, with_policy,
 };
-use crate::domain::link::{LinkState, PaymentLink};
-use crate::domain::money::Cents;
 use crate::domain::qr::Qr;
-use crate::domain::refusal::{Refusal, RefusalCode};
+use crate::domain::{Cents, LinkState, PaymentLink, Refusal, RefusalCode};
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::http::route::{AnswerPolicy, Handler, LINK_PAGE, Resource, Route};

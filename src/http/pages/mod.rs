@@ -15,11 +15,8 @@ use super::client;
 use super::policy::PagePolicy;
 use super::reply::Reply;
 use super::request::{Call, Param, ParamKind};
-use crate::domain::account::Account;
 use crate::domain::color::{csp_style_source, text_color_on};
-use crate::domain::language::Language;
-use crate::domain::time::Time;
-use crate::domain::url::{SiteOrAppUrl, SiteUrl};
+use crate::domain::{Account, Language, SiteOrAppUrl, SiteUrl, Time};
 use crate::service::Error;
 use crate::web::templates::{ExitLink, Frame, LanguageLink, Moment, Page, Shop};
 use crate::web::words::Words;
@@ -208,7 +205,7 @@ fn non_empty(text: Option<&str>) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::{format_moment, to_sentence};
-    use crate::domain::time::Time;
+    use crate::domain::Time;
 
     #[test]
     fn times_and_messages_are_formatted_for_people() {

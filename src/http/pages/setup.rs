@@ -5,8 +5,8 @@
 
 use super::form::FormFields;
 use super::{page_reply, redirect, service_frame, to_sentence};
-use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::user::PASSWORD_CHARS_MIN;
+use crate::domain::{Refusal, RefusalCode};
 use crate::http::operator::session::with_session_cookie;
 use crate::http::operator::users::create_first_operator;
 use crate::http::password;

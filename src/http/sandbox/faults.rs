@@ -7,7 +7,7 @@ use super::state::{STATE, state_reply};
 use crate::domain::fields::input;
 use crate::domain::fields::rule::{FlagOrFalseRule, integer};
 use crate::domain::fields::text_rule::{constant, text};
-use crate::domain::refusal::{Refusal, RefusalCode};
+use crate::domain::{Refusal, RefusalCode};
 use crate::http::front::faults::{Fault, FaultState};
 use crate::http::front::sandbox::Sandbox;
 use crate::http::reply::Reply;

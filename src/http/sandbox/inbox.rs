@@ -1,12 +1,11 @@
 //! `/sandbox/inbox`: shows received webhooks, and configures the answers of inboxes.
 
 use super::DONE;
-use crate::domain::event::EventType;
 use crate::domain::fields::rule::{OrNull, integer};
 use crate::domain::fields::{Component, input};
-use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::sandbox::InboxMessage;
 use crate::domain::time::parse_duration_ms;
+use crate::domain::{EventType, Refusal, RefusalCode};
 use crate::http::front::inbox::{Behaviour, Message};
 use crate::http::front::sandbox::Sandbox;
 use crate::http::reply::Reply;

@@ -4,8 +4,8 @@
 //! hidden. A sandbox's own keys are public and stay readable. A body that is not JSON is shown only if it cannot
 //! contain a secret.
 
-use crate::domain::json;
-use crate::domain::wallet::{WalletSecret, contains_seed_phrase};
+use crate::domain::wallet::contains_seed_phrase;
+use crate::domain::{WalletSecret, json};
 use crate::http::request::{masked_path, url_decode};
 use crate::service::sandbox::is_public_credential;
 use serde_json::{Map, Value};

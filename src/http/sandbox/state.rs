@@ -1,6 +1,6 @@
 //! `/sandbox`: shows, resets, saves and restores the whole state of a sandbox.
 
-use crate::domain::refusal::Refusal;
+use crate::domain::Refusal;
 use crate::domain::render::activity::RunCause;
 use crate::domain::render::sandbox::SandboxStateView;
 use crate::http::front::sandbox::Sandbox;

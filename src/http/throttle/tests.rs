@@ -5,7 +5,8 @@ use super::{
     ClientKind, FREE_FAILURES, FailureCounts, PasswordLimits, Target, WAIT_MS_MAX, WAIT_MS_MIN,
     wait_ms,
 };
-use crate::domain::time::{HOUR_MS, SECOND_MS, Time};
+use crate::domain::Time;
+use crate::domain::time::{HOUR_MS, SECOND_MS};
 use crate::service::users::members::CredentialSnapshot;
 
 const MAX: usize = 1_000;

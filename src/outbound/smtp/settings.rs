@@ -1,6 +1,6 @@
 //! Settings of the mail server: its URL, the sender, and the authorities to trust.
 
-use crate::domain::url::{Authority, Host};
+use crate::domain::{Authority, Host};
 use lettre::Address;
 use lettre::message::Mailbox;
 use lettre::transport::smtp::extension::ClientId;

@@ -2,10 +2,12 @@
 //! address.
 
 use super::{AuditFinding, Error};
-use crate::domain::address;
-use crate::domain::asset::{Chain, Mode};
-use crate::domain::progress::{Progress, ProgressSink, to_count};
-use crate::domain::wallet::{ReceivingBranch, ScriptType, Wallet, WalletAddress, WalletNetwork};
+use crate::domain::asset::Chain;
+use crate::domain::progress::to_count;
+use crate::domain::{
+    Mode, Progress, ProgressSink, ReceivingBranch, ScriptType, Wallet, WalletAddress,
+    WalletNetwork, address,
+};
 use crate::store::audit::derived::{self, DerivedAddress};
 use crate::store::{Reader, wallets};
 use std::collections::HashMap;

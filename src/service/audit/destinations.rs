@@ -1,12 +1,10 @@
 //! Assesses each destination again, and compares the outcome with what is stored.
 
 use super::{AuditFinding, Error, PAGE};
-use crate::domain::money::coin::Units;
-use crate::domain::time::Time;
-use crate::domain::transfer::destination::facts::DestinationTransfer;
-use crate::domain::transfer::destination::{TransferOutcome, sum_of_outputs};
-use crate::domain::transfer::on_chain::ReviewKind;
-use crate::domain::transfer::{SettledBy, Transfer};
+use crate::domain::transfer::destination::sum_of_outputs;
+use crate::domain::{
+    DestinationTransfer, ReviewKind, SettledBy, Time, Transfer, TransferOutcome, Units,
+};
 use crate::service::transfers::loading::{LoadedDestination, load_destination};
 use crate::service::transfers::newest_proposals;
 use crate::store::{Reader, destinations, transfer_proposals, transfer_reviews, transfers};

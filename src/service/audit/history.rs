@@ -2,7 +2,8 @@
 //! that a person has noted.
 
 use super::{AuditFinding, Error};
-use crate::domain::history::{ChainedLog, HashLink, LogHead, VERSION};
+use crate::domain::history::VERSION;
+use crate::domain::{ChainedLog, HashLink, LogHead};
 use crate::store::{Reader, history, restored_logs};
 use serde_json::Value;
 

@@ -3,12 +3,7 @@
 use super::destinations::for_each_transfer;
 use super::{AuditFinding, Error, PAGE};
 use crate::domain::confirmations::OnChain;
-use crate::domain::invoice::Invoice;
-use crate::domain::money::coin::Units;
-use crate::domain::payment::Payment;
-use crate::domain::quote::Quote;
-use crate::domain::render;
-use crate::domain::transfer::on_chain::ReviewKind;
+use crate::domain::{Invoice, Payment, Quote, ReviewKind, Units, render};
 use crate::store::{Reader, audit_log, deposits, events, transfer_reviews};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;

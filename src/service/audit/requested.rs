@@ -2,8 +2,7 @@
 //! hashes of [`super::states`] cover its terms.
 
 use super::{AuditFinding, Error};
-use crate::domain::audited_action::AuditedAction;
-use crate::domain::transfer::terms::TransferTerms;
+use crate::domain::{AuditedAction, TransferTerms};
 use crate::store::Reader;
 use crate::store::audit::noted::{self, AuditedTransfer};
 

@@ -8,15 +8,12 @@ mod items;
 use super::balances;
 use super::settle_after::settle_after;
 use crate::domain::asset::Chain;
-use crate::domain::chain::Depth;
 use crate::domain::confirmations::is_deep_enough;
-use crate::domain::following::{
-    ChainPosition, ChainStep, ChainStepOutcome, ForwardStep, RescanStep,
+use crate::domain::observation::OUTPUTS_MAX;
+use crate::domain::{
+    Block, ChainPosition, ChainStep, ChainStepOutcome, Depth, ForwardStep, ObservationChange,
+    PaymentState, RescanStep, Time,
 };
-use crate::domain::observation::{Block, OUTPUTS_MAX};
-use crate::domain::observation_owner::ObservationChange;
-use crate::domain::payment::PaymentState;
-use crate::domain::time::Time;
 use crate::service::chains::apply::items::{apply_observation_batch, change_observation_by_key};
 use crate::service::chains::claims::end_claim;
 use crate::service::chains::read_back::record_read_back_height;

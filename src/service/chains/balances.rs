@@ -4,10 +4,9 @@
 //! Invariant: nothing is booked from a balance.
 
 use super::claims::native_coin;
-use crate::domain::asset::{Asset, Chain};
-use crate::domain::following::{BalanceBatch, BalanceCheck};
-use crate::domain::money::coin::Units;
-use crate::domain::time::{MINUTE_MS, Time};
+use crate::domain::asset::Chain;
+use crate::domain::time::MINUTE_MS;
+use crate::domain::{Asset, BalanceBatch, BalanceCheck, Time, Units};
 use crate::service::{Error, Step};
 use crate::store::unexplained::{self, UnexplainedBalance};
 use crate::store::{Reader, observations_on_chain};

@@ -3,18 +3,15 @@
 //! Invariant: a claim books nothing. A payment that the node verifies is recorded by `observations`, like any observation,
 //! and only once.
 
-use crate::domain::asset::{ASSETS, Asset, AssetKind, Chain, Mode};
-use crate::domain::claim::{Claim, ClaimOutcome, ClaimPayment, OPEN_MAX};
+use crate::domain::asset::{ASSETS, Chain};
+use crate::domain::claim::{ClaimPayment, OPEN_MAX};
 use crate::domain::fields::Fields;
-use crate::domain::following::{ChainPosition, ClaimCheck};
-use crate::domain::money::coin::Units;
-use crate::domain::observation::{
-    CLAIMS_FROM, CONTRACTS_FROM, Observation, REPLACED_FROM, StoredObservation,
-};
-use crate::domain::refusal::{Refusal, RefusalCode};
+use crate::domain::observation::{CLAIMS_FROM, CONTRACTS_FROM, REPLACED_FROM};
 use crate::domain::render::claims::ClaimView;
-use crate::domain::time::Time;
-use crate::domain::{address, id, wallet};
+use crate::domain::{
+    Asset, AssetKind, ChainPosition, Claim, ClaimCheck, ClaimOutcome, Mode, Observation, Refusal,
+    RefusalCode, StoredObservation, Time, Units, address, id, wallet,
+};
 use crate::service::observations::record_observation;
 use crate::service::{Error, Service, Step, audit_log};
 use crate::store::{Reader, Tx, addresses, claims, observations, pool_addresses, unexplained};

@@ -4,8 +4,9 @@
 //!
 //! Invariant: a chain is rescanned once for its transfers, for at most 30 days.
 
+use crate::domain::Time;
 use crate::domain::asset::Chain;
-use crate::domain::time::{DAY_MS, Time};
+use crate::domain::time::DAY_MS;
 use crate::service::followed::rescans::order_rescan_unless_covered;
 use crate::service::transfers::watch::record_watch_height;
 use crate::service::{Error, Step, transfers};

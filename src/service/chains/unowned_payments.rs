@@ -3,7 +3,7 @@
 //! Invariant: a wallet that was paid at or above its next index hands out no more addresses, so no address has two
 //! owners. The payment stays unmatched until a person assigns it.
 
-use crate::domain::observation::Observation;
+use crate::domain::Observation;
 use crate::domain::wallet::{stopped_wallet_problem, stopped_wallet_remedy};
 use crate::service::{Error, Step, audit_log};
 use crate::store::wallets;

@@ -7,15 +7,12 @@
     reason = "a test fails by panicking"
 )]
 
-use crate::domain::asset::{Asset, Chain, Mode};
-use crate::domain::chain::Depth;
-use crate::domain::confirmations::{ConfirmationTiers, OnChain};
-use crate::domain::following::{ChainPosition, ChainStep, ChainStepOutcome};
-use crate::domain::invoice::Invoice;
-use crate::domain::money::Currency;
-use crate::domain::money::coin::Units;
-use crate::domain::observation::{Block, Observation};
-use crate::domain::payment::PaymentState;
+use crate::domain::asset::Chain;
+use crate::domain::confirmations::OnChain;
+use crate::domain::{
+    Asset, Block, ChainPosition, ChainStep, ChainStepOutcome, ConfirmationTiers, Currency, Depth,
+    Invoice, Mode, Observation, PaymentState, Units,
+};
 use crate::service::chains::apply::{BatchLimit, BatchStart};
 use crate::service::observations::record_observation;
 use crate::service::tests::{

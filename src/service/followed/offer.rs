@@ -1,12 +1,10 @@
 //! Coins on offer in live mode, and the reasons why other coins are not on offer.
 
 use super::{LiveChain, LiveMode, lagging_chains};
-use crate::domain::asset::{ASSETS, Asset, Chain, Mode};
+use crate::domain::asset::{ASSETS, Chain};
 use crate::domain::chain::CHAINS;
-use crate::domain::money::Currency;
-use crate::domain::time::Time;
 use crate::domain::token::contract_address;
-use crate::domain::wallet::WalletNetwork;
+use crate::domain::{Asset, Currency, Mode, Time, WalletNetwork};
 use crate::service::{Error, Service};
 use crate::store::{Reader, chain_cursors, coins_off, pool_addresses, wallets};
 

@@ -3,9 +3,8 @@
 //! Invariant: each live address of a chain's pool is queried at least once a day.
 
 use crate::domain::asset::Chain;
-use crate::domain::following::{ChainState, PolledAddress};
-use crate::domain::time::{DAY_MS, MINUTE_MS, Time};
-use crate::domain::wallet::Wallet;
+use crate::domain::time::{DAY_MS, MINUTE_MS};
+use crate::domain::{ChainState, PolledAddress, Time, Wallet};
 use crate::service::{Error, Service};
 use crate::store::addresses::{self, LiveAddress};
 use crate::store::wallets::WalletRow;

@@ -1,10 +1,10 @@
 //! Latest state of a followed chain, as its follower reported it.
 
 use crate::domain::chain::Chain;
-use crate::domain::network_fee::FeeEstimate;
 use crate::domain::requests::RequestCounter;
 use crate::domain::stale_head::unread_ms_max;
-use crate::domain::time::{SECOND_MS, Time, duration_text};
+use crate::domain::time::{SECOND_MS, duration_text};
+use crate::domain::{FeeEstimate, Time};
 
 /// Maximum time for which a node may leave a request unanswered, in milliseconds.
 const ANSWER_MS_MAX: i64 = 5 * SECOND_MS;

@@ -4,9 +4,7 @@
 
 use super::LiveChain;
 use crate::domain::asset::Chain;
-use crate::domain::network_fee::FeeEstimate;
-use crate::domain::observation::Observation;
-use crate::domain::time::Time;
+use crate::domain::{FeeEstimate, Observation, Time};
 use crate::service::Service;
 
 impl Service {

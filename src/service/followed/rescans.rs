@@ -1,8 +1,7 @@
 //! Requests to read blocks of a chain again.
 
 use crate::domain::asset::Chain;
-use crate::domain::refusal::Refusal;
-use crate::domain::time::Time;
+use crate::domain::{Refusal, Time};
 use crate::service::{Error, Service, Step};
 use crate::store::{Tx, chain_blocks, chain_cursors, rescans};
 use std::sync::Arc;

@@ -5,8 +5,9 @@
 //!
 //! Invariant: addresses are derived outside of transactions, and each address is watched before it is stored here.
 
+use crate::domain::Wallet;
 use crate::domain::asset::Chain;
-use crate::domain::wallet::{INDEX_END, Wallet};
+use crate::domain::wallet::INDEX_END;
 use crate::service::{Error, Service};
 use crate::store::wallets::{self, WalletRow};
 use std::collections::hash_map::RandomState;
@@ -238,8 +239,8 @@ mod tests {
         WalletRow,
     };
     use crate::domain::asset::Chain;
-    use crate::domain::time::Time;
-    use crate::domain::wallet::{WalletHints, read};
+    use crate::domain::wallet::read;
+    use crate::domain::{Time, WalletHints};
     use std::ops::Range;
 
     const EVM: &str = "xpub6DCoCpSuQZB2jawqnGMEPS63ePKWkwWPH4TU45Q7LPXWuNd8TMtVxRrgjtEshuqpK3mdhaWHPFsBngh5GFZaM6si3yZdUsT8ddYM3PwnATt";

@@ -3,16 +3,12 @@
 //! Invariant: the observation does not change. Its owner changes in one transaction with an entry in the audit log.
 //! After the assignment, the payment is treated like any other payment or deposit.
 
-use crate::domain::audited_action::AuditedAction;
-use crate::domain::id;
-use crate::domain::observation::StoredObservation;
-use crate::domain::observation_owner::ObservationOwner;
-use crate::domain::payment::PaymentState;
 use crate::domain::quote::coin_unavailable;
-use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::unmatched::assignment;
-use crate::domain::time::Time;
-use crate::domain::unmatched::{UnmatchedPayment, UnmatchedResolution};
+use crate::domain::{
+    AuditedAction, ObservationOwner, PaymentState, Refusal, RefusalCode, StoredObservation, Time,
+    UnmatchedPayment, UnmatchedResolution, id,
+};
 use crate::service::intake::deposit::{book_deposit, insert_seen_deposit};
 use crate::service::intake::payment::{book_payment, record_payment};
 use crate::service::quotes::quote_unrequested_coin;

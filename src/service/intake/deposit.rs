@@ -4,17 +4,10 @@
 //! confirmation records an event.
 
 use super::payment::{PaymentChange, book_change, fiat_value};
-use crate::domain::customer::Customer;
-use crate::domain::deposit::{Deposit, DepositStatus};
-use crate::domain::event::EventType;
-use crate::domain::ledger::RefType;
-use crate::domain::money::{Cents, Currency};
-use crate::domain::observation::Observation;
-use crate::domain::observation_owner::ObservationOwner;
-use crate::domain::payment::PaymentState;
-use crate::domain::time::Time;
-use crate::domain::unmatched::UnmatchedReason;
-use crate::domain::{id, render};
+use crate::domain::{
+    Cents, Currency, Customer, Deposit, DepositStatus, EventType, Observation, ObservationOwner,
+    PaymentState, RefType, Time, UnmatchedReason, id, render,
+};
 use crate::service::events::{EventSubject, record_event};
 use crate::service::rates::NoRate;
 use crate::service::{Error, Step};

@@ -2,19 +2,10 @@
 //!
 //! Invariant: sale and fee are booked once. Later changes are booked as adjustments and never rewrite an entry.
 
-use crate::domain::asset::Asset;
-use crate::domain::id;
-use crate::domain::invoice::Invoice;
-use crate::domain::ledger::{self, RefType};
-use crate::domain::money::Cents;
-use crate::domain::money::coin::{Rate, Units};
-use crate::domain::observation::Observation;
-use crate::domain::observation_owner::ObservationOwner;
-use crate::domain::payment::{Payment, PaymentState};
-use crate::domain::quote::Quote;
-use crate::domain::refusal::Refusal;
-use crate::domain::time::Time;
-use crate::domain::unmatched::UnmatchedReason;
+use crate::domain::{
+    Asset, Cents, Invoice, Observation, ObservationOwner, Payment, PaymentState, Quote, Rate,
+    RefType, Refusal, Time, Units, UnmatchedReason, id, ledger,
+};
 use crate::service::rates::NoRate;
 use crate::service::settle::{SettleCause, settle_and_render, settle_invoice};
 use crate::service::{Error, Json, Step};

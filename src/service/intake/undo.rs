@@ -4,10 +4,9 @@
 //! confirmed, because ledger entries and events then depend on the assignment. After the undo, the payment is open
 //! again.
 
-use crate::domain::audited_action::AuditedAction;
-use crate::domain::observation_owner::ObservationOwner;
-use crate::domain::refusal::{Refusal, RefusalCode};
-use crate::domain::unmatched::{UnmatchedPayment, UnmatchedResolution};
+use crate::domain::{
+    AuditedAction, ObservationOwner, Refusal, RefusalCode, UnmatchedPayment, UnmatchedResolution,
+};
 use crate::service::settle::{SettleCause, settle_invoice};
 use crate::service::{Error, Json, Step, audit_log};
 use crate::store::{deposits, invoices, observation_owners, payments, quotes, unmatched_payments};

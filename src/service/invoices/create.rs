@@ -2,18 +2,12 @@
 //!
 //! Invariant: an invoice has the account settings that are current in the transaction that writes the invoice.
 
-use crate::domain::account::Account;
-use crate::domain::asset::{Asset, Mode};
-use crate::domain::event::EventType;
-use crate::domain::invoice::Invoice;
 use crate::domain::invoice::draft::{self, CreateInvoice};
-use crate::domain::money::Cents;
-use crate::domain::refusal::{Refusal, RefusalCode};
-use crate::domain::scanned::LaggingChains;
-use crate::domain::status::InvoiceStatus;
-use crate::domain::time::{SECOND_MS, Time};
-use crate::domain::timeline::InvoiceChange;
-use crate::domain::{id, render};
+use crate::domain::time::SECOND_MS;
+use crate::domain::{
+    Account, Asset, Cents, EventType, Invoice, InvoiceChange, InvoiceStatus, LaggingChains, Mode,
+    Refusal, RefusalCode, Time, id, render,
+};
 use crate::service::idempotency::{CreateResponse, IdempotencySlot, run_once};
 use crate::service::quotes::first_quote_of_new_invoice;
 use crate::service::settle::{compute_invoice, record_invoice_event};

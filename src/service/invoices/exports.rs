@@ -1,9 +1,8 @@
 //! Exports rows as CSV, page by page.
 
 use super::listing::SEARCHED_MAX;
-use crate::domain::export::{ExportKind, write_row};
-use crate::domain::money::Currency;
-use crate::domain::time::Time;
+use crate::domain::export::write_row;
+use crate::domain::{Currency, ExportKind, Time};
 use crate::service::{Error, Scope, Service};
 use crate::store::{Reader, exports, invoices};
 

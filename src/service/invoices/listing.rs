@@ -1,12 +1,9 @@
 //! Invoices in the operator interface: searches and cancels them, and shows their details and timeline.
 
-use crate::domain::invoice::Invoice;
-use crate::domain::money::Currency;
-use crate::domain::render;
-use crate::domain::status::{InvoiceStatus, PaymentFacts};
-use crate::domain::time::Time;
-use crate::domain::timeline::{InvoiceHistory, Sums, timeline};
-use crate::domain::transfer::TransferKind;
+use crate::domain::timeline::{Sums, timeline};
+use crate::domain::{
+    Currency, Invoice, InvoiceHistory, InvoiceStatus, PaymentFacts, Time, TransferKind, render,
+};
 use crate::service::lookups::owned_invoice;
 use crate::service::page::{self, Page, none_if_not_found};
 use crate::service::refunds::REFUNDS_MAX;

@@ -3,9 +3,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use crate::domain::Time;
 use crate::domain::asset::Chain;
 use crate::domain::scanned::awaited_chains;
-use crate::domain::time::{MINUTE_MS, Time};
+use crate::domain::time::MINUTE_MS;
 use crate::service::sandbox::chains::set_chain_lag;
 use crate::service::tests::{NOW, block_on, seeded_service};
 use crate::service::{Error, sandbox};

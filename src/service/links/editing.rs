@@ -2,11 +2,8 @@
 //!
 //! Invariant: the price of a link is allowed for an invoice of its account.
 
-use crate::domain::link::{LinkUses, PICTURES_MAX, PaymentLink};
-use crate::domain::picture::Picture;
-use crate::domain::refusal::{Refusal, RefusalCode};
-use crate::domain::time::Time;
-use crate::domain::{id, render};
+use crate::domain::link::PICTURES_MAX;
+use crate::domain::{LinkUses, PaymentLink, Picture, Refusal, RefusalCode, Time, id, render};
 use crate::service::links::{find, link_not_found};
 use crate::service::page::{self, Page, none_if_not_found};
 use crate::service::{Error, Json, Scope, Service, Step, audit_log};

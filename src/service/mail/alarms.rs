@@ -1,16 +1,12 @@
 //! Alarms and waiting work: finds what is wrong or waits now, and queues the messages about changes.
 
 use super::{DueMail, Error, Service};
-use crate::domain::asset::Mode;
-use crate::domain::id;
-use crate::domain::language::Language;
-use crate::domain::mail::MailKind;
-use crate::domain::mail::alarm::{
-    AlarmCondition, AlarmKind, AlarmNews, AlarmState, ENDPOINT_FAILS_MS, next_alarm_state,
+use crate::domain::mail::alarm::{ENDPOINT_FAILS_MS, next_alarm_state};
+use crate::domain::mail::messages;
+use crate::domain::{
+    AlarmCondition, AlarmFacts, AlarmKind, AlarmNews, AlarmState, Language, MailKind, Mode, Time,
+    TransferKind, TransferStatus, id,
 };
-use crate::domain::mail::messages::{self, AlarmFacts};
-use crate::domain::time::Time;
-use crate::domain::transfer::{TransferKind, TransferStatus};
 use crate::service::Step;
 use crate::service::mail::queue_for_team;
 use crate::store::{FileKind, Reader, mail_alarms, mail_preferences, summary, transfers};

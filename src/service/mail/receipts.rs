@@ -4,13 +4,11 @@
 //! a signed-in user. An invoice from a payment link has no address.
 
 use super::{Error, OutgoingMail, Service};
-use crate::domain::account::Account;
-use crate::domain::invoice::Invoice;
-use crate::domain::language::{AUTO, Language};
-use crate::domain::mail::MailKind;
-use crate::domain::mail::receipt::{RECEIPTS_DAILY_MAX, ReceiptFacts, receipt};
+use crate::domain::language::AUTO;
+use crate::domain::mail::receipt::{RECEIPTS_DAILY_MAX, receipt};
 use crate::domain::render::mail::ReceiptsView;
-use crate::domain::time::{DAY_MS, Time};
+use crate::domain::time::DAY_MS;
+use crate::domain::{Account, Invoice, Language, MailKind, ReceiptFacts, Time};
 use crate::service::mail::queue_mail;
 use crate::service::{Step, audit_log};
 use crate::store::{Reader, Tx, accounts, receipts};

@@ -4,12 +4,8 @@
 //! messages are queued in one transaction with the cursor, so that each event causes them once.
 
 use super::{Error, MailKind, Service};
-use crate::domain::deposit::Deposit;
-use crate::domain::invoice::Invoice;
-use crate::domain::mail::messages::{self, InvoiceFacts};
-use crate::domain::money::Currency;
-use crate::domain::status::InvoiceStatus;
-use crate::domain::time::Time;
+use crate::domain::mail::messages;
+use crate::domain::{Currency, Deposit, Invoice, InvoiceFacts, InvoiceStatus, Time};
 use crate::service::Step;
 use crate::service::mail::queue_for_team;
 use crate::service::mail::receipts::queue_receipt;

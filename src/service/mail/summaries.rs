@@ -3,12 +3,10 @@
 //! Invariant: a day is summed up once, in one transaction with its messages.
 
 use super::{Error, OutgoingMail, Service};
-use crate::domain::asset::Mode;
-use crate::domain::language::Language;
-use crate::domain::mail::MailKind;
-use crate::domain::mail::messages::{DaySales, date_text, day_summary};
+use crate::domain::mail::messages::{date_text, day_summary};
 use crate::domain::render::summary::{day_number, start_of_day};
-use crate::domain::time::{MINUTE_MS, Time};
+use crate::domain::time::MINUTE_MS;
+use crate::domain::{DaySales, Language, MailKind, Mode, Time};
 use crate::service::Step;
 use crate::service::mail::queue_mail;
 use crate::store::{accounts, mail_alarms, mail_preferences, summary};

@@ -1,9 +1,8 @@
 //! Receipts of many invoices at once, alarms over time, and attempts that ended with their process.
 
 use super::{MailKind, MailOutcome, MailPreferences};
-use crate::domain::invoice::draft::SimulatedAmount;
-use crate::domain::mail::SalesMail;
-use crate::domain::time::{DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, Time};
+use crate::domain::time::{DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS};
+use crate::domain::{SalesMail, SimulatedAmount, Time};
 use crate::service::mail::queue_for_team;
 use crate::service::mail::receipts::queue_receipt;
 use crate::service::tests::{
@@ -151,14 +150,14 @@ fn waiting_account_is_told_once_until_it_is_approved() {
     assert_eq!(check(minute(91)), ["2 accounts wait for approval"]);
     write(&service, NOW, move |step| {
         let mut account = account;
-        let active = crate::domain::account::AccountStatus::Active;
+        let active = crate::domain::AccountStatus::Active;
         accounts::change_status(step.tx, "a test", &mut account, active, NOW)
     });
     assert!(check(minute(92)).is_empty());
     write(&service, NOW, |step| {
         let Step { tx, .. } = *step;
         let mut second = crate::store::accounts::all(tx)?.pop().unwrap();
-        let rejected = crate::domain::account::AccountStatus::Rejected;
+        let rejected = crate::domain::AccountStatus::Rejected;
         accounts::change_status(tx, "a test", &mut second, rejected, NOW)
     });
     assert_eq!(check(minute(93)), ["Over: no account waits for approval"]);

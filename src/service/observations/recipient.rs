@@ -3,12 +3,9 @@
 //! Invariant: only the chain, the address, the coin and the origin of the money decide. Text from a sender has no
 //! effect.
 
-use crate::domain::customer::Customer;
-use crate::domain::invoice::Invoice;
-use crate::domain::observation::{InputSource, Observation, ObservationKey};
-use crate::domain::quote::Quote;
-use crate::domain::time::Time;
-use crate::domain::unmatched::UnmatchedReason;
+use crate::domain::{
+    Customer, InputSource, Invoice, Observation, ObservationKey, Quote, Time, UnmatchedReason,
+};
 use crate::service::Error;
 use crate::service::transfers::watched_destination;
 use crate::store::addresses::{AddressOwner, find_owner};

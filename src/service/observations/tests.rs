@@ -6,16 +6,12 @@
 mod steps;
 
 use super::ObservationOwner;
-use crate::domain::asset::Mode;
-use crate::domain::deposit::Deposit;
-use crate::domain::money::Currency;
-use crate::domain::money::coin::Units;
-use crate::domain::observation::{Block, Observation};
-use crate::domain::payment::PaymentState;
-use crate::domain::rate::{FRESH_MS_MAX, RateQuote};
-use crate::domain::refusal::RefusalCode;
-use crate::domain::time::{HOUR_MS, MINUTE_MS, Time};
-use crate::domain::unmatched::UnmatchedReason;
+use crate::domain::rate::FRESH_MS_MAX;
+use crate::domain::time::{HOUR_MS, MINUTE_MS};
+use crate::domain::{
+    Block, Currency, Deposit, Mode, Observation, PaymentState, RateQuote, RefusalCode, Time, Units,
+    UnmatchedReason,
+};
 use crate::service::intake::assign::{Assignee, assign_unmatched_payment};
 use crate::service::observations::{change_owned_observation, record_observation};
 use crate::service::pools::claim_address;

@@ -3,9 +3,8 @@
 //! Invariant: the new prices of a source replace its earlier prices. The newest known rate of each coin is updated in
 //! the same transaction. Rates from the operator's file are deleted with the file.
 
-use crate::domain::money::Currency;
-use crate::domain::rate::{CoinFigure, FigureSource, RateSource, agreed_rate};
-use crate::domain::time::Time;
+use crate::domain::rate::agreed_rate;
+use crate::domain::{CoinFigure, Currency, FigureSource, RateSource, Time};
 use crate::service::{Error, Service, Step};
 use crate::store::{keys, rate_figures, rate_sources, rates_known};
 use std::sync::Arc;

@@ -3,11 +3,9 @@
 //! Invariant: rates are computed the same way as in live mode.
 
 use super::coin_market;
-use crate::domain::asset::{ASSETS, Mode, coin_symbols};
-use crate::domain::money::Currency;
-use crate::domain::rate::{CoinMarket, NoRateReason, rate_from_file};
-use crate::domain::render;
-use crate::domain::time::Time;
+use crate::domain::asset::{ASSETS, coin_symbols};
+use crate::domain::rate::rate_from_file;
+use crate::domain::{CoinMarket, Currency, Mode, NoRateReason, Time, render};
 use crate::service::{Error, Json, Service};
 use crate::store::{FileKind, Reader, coins_off, keys, rate_sources};
 

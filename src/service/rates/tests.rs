@@ -5,11 +5,9 @@
 mod live;
 
 use super::NoRate;
-use crate::domain::asset::{ASSETS, Mode};
-use crate::domain::money::{Bps, Currency};
+use crate::domain::asset::ASSETS;
 use crate::domain::rate::FRESH_MS_MAX;
-use crate::domain::refusal::RefusalCode;
-use crate::domain::time::Time;
+use crate::domain::{Bps, Currency, Mode, RefusalCode, Time};
 use crate::service::quotes::quote_unrequested_coin;
 use crate::service::tests::{
     NOW, STALE, bitcoin, block_on, create_live_invoice, fixed_rate, live_caller, live_service,

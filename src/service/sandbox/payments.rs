@@ -6,22 +6,15 @@ mod depth;
 mod fields;
 
 use super::target::{PaymentTarget, parse_amount};
-use crate::domain::asset::{Asset, Mode};
 use crate::domain::fields::Fields;
-use crate::domain::id;
-use crate::domain::money::coin::Units;
-use crate::domain::observation::{
-    InputSource, OUTPUTS_MAX, Observation, ObservationKey, StoredObservation,
-};
-use crate::domain::observation_owner::{IntakeOutcome, ObservationChange};
-use crate::domain::payment::PaymentState;
-use crate::domain::payment::inputs::{
-    SandboxOutput, SandboxPayment, SandboxPaymentState, SandboxPaymentStep,
-};
-use crate::domain::refusal::{Refusal, RefusalCode};
+use crate::domain::observation::OUTPUTS_MAX;
+use crate::domain::payment::inputs::{SandboxOutput, SandboxPayment, SandboxPaymentState};
 use crate::domain::render::sandbox::SandboxTransaction;
-use crate::domain::time::Time;
-use crate::domain::unmatched::UnmatchedResolution;
+use crate::domain::{
+    Asset, InputSource, IntakeOutcome, Mode, Observation, ObservationChange, ObservationKey,
+    PaymentState, Refusal, RefusalCode, SandboxPaymentStep, StoredObservation, Time, Units,
+    UnmatchedResolution, id,
+};
 use crate::service::observations::{change_observation, record_observation};
 use crate::service::sandbox::payments::depth::{remove_payment_from_block, set_confirmations};
 use crate::service::sandbox::target::payment_target;

@@ -4,8 +4,7 @@
 //! after the restore.
 
 use crate::domain::progress::ignore_progress;
-use crate::domain::refusal::Refusal;
-use crate::domain::time::Time;
+use crate::domain::{Refusal, Time};
 use crate::service::{Error, Service};
 use crate::store::backup::{copy, overwrite};
 use crate::store::paths::{is_reserved_name, with_suffix};

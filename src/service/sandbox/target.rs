@@ -4,15 +4,12 @@
 //!
 //! Invariant: if nothing is due at an address, the request must contain coin and amount.
 
-use crate::domain::address::{Network, parse_on_any_network};
-use crate::domain::asset::{Asset, Chain, Mode};
-use crate::domain::chain::ChainFamily;
+use crate::domain::address::parse_on_any_network;
+use crate::domain::asset::Chain;
 use crate::domain::fields::Fields;
-use crate::domain::invoice::Invoice;
-use crate::domain::money::coin::Units;
 use crate::domain::payment::inputs::SandboxOutput;
-use crate::domain::quote::{Quote, coin_unavailable};
-use crate::domain::refusal::Refusal;
+use crate::domain::quote::coin_unavailable;
+use crate::domain::{Asset, ChainFamily, Invoice, Mode, Network, Quote, Refusal, Units};
 use crate::service::lookups::find_invoice;
 use crate::service::payments::{amount_still_due, quote_to_pay};
 use crate::service::{Error, Step};

@@ -3,12 +3,12 @@
 use super::loading::load_destination_of;
 use super::save::insert_transaction;
 use super::{StepActor, write_audit_entry};
-use crate::domain::refusal::{Refusal, RefusalCode};
-use crate::domain::transfer::act::TransferActKind;
-use crate::domain::transfer::destination::checks::{EntryProblem, entry_problem};
-use crate::domain::transfer::request::TransferStepRequest;
-use crate::domain::transfer::step::TransferAction;
-use crate::domain::transfer::{Transfer, TransferStatus, TxidSource, invalid_step};
+use crate::domain::transfer::destination::checks::entry_problem;
+use crate::domain::transfer::invalid_step;
+use crate::domain::{
+    EntryProblem, Refusal, RefusalCode, Transfer, TransferActKind, TransferAction, TransferStatus,
+    TransferStepRequest, TxidSource,
+};
 use crate::service::transfers::destination::settle_destination_of;
 use crate::service::{Error, Step};
 use crate::store::{transfer_acts, transfer_proposals, transfers};

@@ -4,18 +4,14 @@ use super::StepActor;
 use super::acts::record_entry;
 use super::hold::hold_of_transfer;
 use super::loading::load_destination_of;
-use crate::domain::id;
 use crate::domain::payment::simulated_txid;
-use crate::domain::refusal::{Refusal, RefusalCode};
-use crate::domain::time::Time;
-use crate::domain::transfer::act::TransferActKind;
 use crate::domain::transfer::destination::checks::is_proved_gone;
-use crate::domain::transfer::on_chain::ReviewKind;
-use crate::domain::transfer::outgoing::SendingHold;
-use crate::domain::transfer::request::{TransferStepRequest, parse_txid, parse_txid_on};
-use crate::domain::transfer::step::{Settlement, TransferAction, TransferStep};
-use crate::domain::transfer::{
-    SendingState, SettledBy, Transfer, TransferStatus, TxidSource, invalid_step,
+use crate::domain::transfer::invalid_step;
+use crate::domain::transfer::request::{parse_txid, parse_txid_on};
+use crate::domain::{
+    Refusal, RefusalCode, ReviewKind, SendingHold, SendingState, SettledBy, Settlement, Time,
+    Transfer, TransferActKind, TransferAction, TransferStatus, TransferStep, TransferStepRequest,
+    TxidSource, id,
 };
 use crate::service::approval::{approval_step, sender_after_release};
 use crate::service::transfers::acts::{detach_transaction, dismiss_proposal, enter_transaction};

@@ -8,9 +8,7 @@
 use super::StepActor;
 use super::loading::{LoadedDestination, load_destination, load_destination_of};
 use super::save::save_outcome;
-use crate::domain::time::Time;
-use crate::domain::transfer::step::{Settlement, TransferStep};
-use crate::domain::transfer::{SettledBy, Transfer, TransferStatus};
+use crate::domain::{SettledBy, Settlement, Time, Transfer, TransferStatus, TransferStep};
 use crate::service::transfers::book_step;
 use crate::service::{Error, Service, Step};
 use crate::store::{Touched, destinations, transfers};

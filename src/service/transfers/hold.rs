@@ -1,14 +1,11 @@
 //! Decides whether the signer has to wait with a transfer, and whether the hold of a restore may end.
 
 use super::loading::{LoadedDestination, load_destination_of};
-use crate::domain::account::AccountStatus;
 use crate::domain::rate::agreed_rate;
-use crate::domain::refusal::{Refusal, RefusalCode};
-use crate::domain::time::Time;
-use crate::domain::transfer::destination::TransferOutcome;
-use crate::domain::transfer::destination::facts::{DestinationOutput, DestinationTransfer};
-use crate::domain::transfer::outgoing::SendingHold;
-use crate::domain::transfer::{Transfer, TransferStatus};
+use crate::domain::{
+    AccountStatus, DestinationOutput, DestinationTransfer, Refusal, RefusalCode, SendingHold, Time,
+    Transfer, TransferOutcome, TransferStatus,
+};
 use crate::service::{Error, Service};
 use crate::store::{Reader, accounts, chain_cursors, file, rate_figures};
 

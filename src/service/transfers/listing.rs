@@ -4,16 +4,12 @@
 //! Invariant: a change by hand uses the same code as all other changes, with its author in the audit log. Data for a
 //! wallet is shown only if nobody else can be sending the transfer.
 
-use crate::domain::asset::Mode;
 use crate::domain::payment_uri::payment_uri;
 use crate::domain::render::transfers::TransferOnChain;
-use crate::domain::time::Time;
-use crate::domain::transfer::approval::ApprovalProposal;
-use crate::domain::transfer::outgoing::SendingHold;
-use crate::domain::transfer::request::TransferStepRequest;
-use crate::domain::transfer::sender::SenderConditions;
-use crate::domain::transfer::step::TransferAction;
-use crate::domain::transfer::{Transfer, TransferKind, TransferStatus};
+use crate::domain::{
+    ApprovalProposal, Mode, SenderConditions, SendingHold, Time, Transfer, TransferAction,
+    TransferKind, TransferStatus, TransferStepRequest,
+};
 use crate::service::page::{self, Page, none_if_not_found};
 use crate::service::transfers::by_hand::apply_step_by_hand;
 use crate::service::transfers::{StepActor, find, hold_of_transfer, owned_transfer};

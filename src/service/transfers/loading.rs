@@ -1,13 +1,11 @@
 //! Loads a destination: the facts about it, and the stored outcome.
 
 use super::watch::final_height;
-use crate::domain::time::Time;
-use crate::domain::transfer::Transfer;
-use crate::domain::transfer::destination::facts::{
-    DestinationFacts, DestinationTransfer, ReviewRecord,
+use crate::domain::transfer::destination::assess_destination;
+use crate::domain::{
+    AttachedTransaction, DestinationFacts, DestinationOutcome, DestinationTransfer, ReviewRecord,
+    Time, Transfer, TransferReview,
 };
-use crate::domain::transfer::destination::{DestinationOutcome, assess_destination};
-use crate::domain::transfer::on_chain::{AttachedTransaction, TransferReview};
 use crate::service::Error;
 use crate::store::destinations::{self, Destination, StoredOutput};
 use crate::store::{Reader, sent_transactions, transfer_acts, transfer_reviews, transfers};

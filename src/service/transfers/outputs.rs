@@ -2,12 +2,10 @@
 //!
 //! Invariant: an output at a watched destination belongs to the destination, whoever's address it became since.
 
-use crate::domain::observation::{Observation, ObservationKey};
-use crate::domain::observation_owner::{ObservationOwner, OwnedOutput};
-use crate::domain::payment::PaymentState;
-use crate::domain::refusal::Refusal;
-use crate::domain::time::Time;
-use crate::domain::transfer::Transfer;
+use crate::domain::{
+    Observation, ObservationKey, ObservationOwner, OwnedOutput, PaymentState, Refusal, Time,
+    Transfer,
+};
 use crate::service::transfers::destination::touch_destination;
 use crate::service::{Error, Step};
 use crate::store::destinations::{self, Destination};

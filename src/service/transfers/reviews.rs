@@ -3,16 +3,13 @@
 use super::hold::sending_hold;
 use super::loading::{LoadedDestination, load_destination_of};
 use super::{StepActor, write_audit_entry};
-use crate::domain::asset::{Chain, Mode};
-use crate::domain::id;
-use crate::domain::ledger::{LedgerEntry, LedgerKind, RefType};
-use crate::domain::refusal::{Refusal, RefusalCode};
-use crate::domain::time::Time;
-use crate::domain::transfer::Transfer;
-use crate::domain::transfer::on_chain::{OnChainState, ReviewDecision, ReviewKind, TransferReview};
-use crate::domain::transfer::outgoing::{TransferSituation, TransferVerdict, assess_transfer};
-use crate::domain::transfer::request::TransferStepRequest;
-use crate::domain::transfer::step::TransferAction;
+use crate::domain::asset::Chain;
+use crate::domain::transfer::outgoing::assess_transfer;
+use crate::domain::{
+    LedgerEntry, LedgerKind, Mode, OnChainState, RefType, Refusal, RefusalCode, ReviewDecision,
+    ReviewKind, Time, Transfer, TransferAction, TransferReview, TransferSituation,
+    TransferStepRequest, TransferVerdict, id,
+};
 use crate::service::transfers::destination::settle_destination_of;
 use crate::service::{Error, Service, Step};
 use crate::store::{Reader, chains, destinations, ledger, transfer_reviews, transfers};

@@ -4,15 +4,12 @@
 
 use super::loading::LoadedDestination;
 use super::{StepActor, write_audit_entry};
-use crate::domain::id;
-use crate::domain::time::Time;
-use crate::domain::transfer::destination::facts::{DestinationFacts, DestinationTransfer};
 use crate::domain::transfer::destination::keeping::find_surplus;
-use crate::domain::transfer::destination::{
-    DestinationOutcome, ReviewFinding, TransferOutcome, sum_of_outputs,
+use crate::domain::transfer::destination::sum_of_outputs;
+use crate::domain::{
+    DestinationFacts, DestinationOutcome, DestinationTransfer, ReviewDecision, ReviewFinding,
+    ReviewKind, Time, Transfer, TransferOutcome, TransferReview, TransferStatus, id,
 };
-use crate::domain::transfer::on_chain::{ReviewDecision, ReviewKind, TransferReview};
-use crate::domain::transfer::{Transfer, TransferStatus};
 use crate::service::{Error, Step};
 use crate::store::transfer_proposals::{self, PROPOSALS_MAX};
 use crate::store::{Tx, destinations, sent_transactions, transfer_reviews, transfers};

@@ -1,16 +1,13 @@
 //! Simulates the blockchain transactions of transfers in the sandbox, which settle the transfers.
 
 use super::StepActor;
-use crate::domain::id;
-use crate::domain::money::coin::Units;
-use crate::domain::observation::Observation;
-use crate::domain::payment::{PaymentState, simulated_txid};
-use crate::domain::refusal::{Refusal, RefusalCode};
-use crate::domain::time::Time;
-use crate::domain::transfer::on_chain::AttachedState;
-use crate::domain::transfer::request::TransferStepRequest;
-use crate::domain::transfer::step::{SimulatedChainState, TransferAction, TransferStep};
-use crate::domain::transfer::{Transfer, TransferStatus, TxidSource, invalid_step};
+use crate::domain::payment::simulated_txid;
+use crate::domain::transfer::invalid_step;
+use crate::domain::{
+    AttachedState, Observation, PaymentState, Refusal, RefusalCode, SimulatedChainState, Time,
+    Transfer, TransferAction, TransferStatus, TransferStep, TransferStepRequest, TxidSource, Units,
+    id,
+};
 use crate::service::transfers::acts::enter_transaction;
 use crate::service::transfers::apply_step;
 use crate::service::transfers::destination::touch_destination;

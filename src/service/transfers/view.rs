@@ -2,12 +2,10 @@
 
 use super::reviews::transfer_verdict;
 use crate::domain::confirmations::block_confirmations;
-use crate::domain::payment::PaymentState;
-use crate::domain::render;
 use crate::domain::render::transfers::{OnChainView, ProposalView, ReviewView, TransferOnChain};
-use crate::domain::time::Time;
-use crate::domain::transfer::Transfer;
-use crate::domain::transfer::on_chain::{ReviewDecision, ReviewKind, TransferReview};
+use crate::domain::{
+    PaymentState, ReviewDecision, ReviewKind, Time, Transfer, TransferReview, render,
+};
 use crate::service::{Error, Json, Service};
 use crate::store::{Reader, chain_cursors, confirmation_tiers, transfer_proposals};
 

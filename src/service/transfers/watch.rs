@@ -1,16 +1,12 @@
 //! Watches the destinations of payouts and refunds, and records what nodes report about their transactions.
 
 use super::outputs::watched_destination;
-use crate::domain::asset::{AssetKind, Chain, Mode};
-use crate::domain::chain::Depth;
-use crate::domain::following::{
-    BalanceChange, SentTransaction, SpendConflict, TransactionAnswer, TransactionLookup,
+use crate::domain::asset::Chain;
+use crate::domain::{
+    AssetKind, AttachedState, AttachedTransaction, BalanceChange, Depth, Mode, Observation,
+    SentTransaction, SpendConflict, Time, TransactionAnswer, TransactionLookup, Transfer,
     UnsettledTransaction,
 };
-use crate::domain::observation::Observation;
-use crate::domain::time::Time;
-use crate::domain::transfer::Transfer;
-use crate::domain::transfer::on_chain::{AttachedState, AttachedTransaction};
 use crate::service::followed::rescans::order_rescan_unless_covered;
 use crate::service::transfers::destination::touch_destination;
 use crate::service::{Error, Service, Step};

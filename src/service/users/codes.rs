@@ -2,10 +2,8 @@
 //!
 //! Invariant: a code is used up in the same transaction as the action that it permits, so no code works twice.
 
-use crate::domain::refusal::{Refusal, RefusalCode};
-use crate::domain::second_factor::{CODE_MISSING, EnteredCode, TotpSecret, used_code_refusal};
-use crate::domain::time::Time;
-use crate::domain::user::User;
+use crate::domain::second_factor::{CODE_MISSING, used_code_refusal};
+use crate::domain::{EnteredCode, Refusal, RefusalCode, Time, TotpSecret, User};
 use crate::service::Error;
 use crate::service::audit_log::record_user_change;
 use crate::store::{Tx, recovery_codes, used_steps, users};

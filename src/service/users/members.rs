@@ -7,12 +7,10 @@
 
 use super::codes::use_up_code;
 use super::passwords::Hasher;
-use crate::domain::asset::Mode;
-use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::signature::hex;
-use crate::domain::time::{MINUTE_MS, Time};
-use crate::domain::user::{PASSWORD_MS_MAX, Role, SESSION_MS, User};
-use crate::domain::{apikey, id, second_factor};
+use crate::domain::time::MINUTE_MS;
+use crate::domain::user::{PASSWORD_MS_MAX, SESSION_MS};
+use crate::domain::{EnteredCode, Mode, Refusal, RefusalCode, Role, Time, User, apikey, id};
 use crate::service::{Error, QuotaOwner, Scope, Service, Step, random_bytes};
 use crate::store::{Reader, Tx, accounts, known_clients, sessions, users};
 use std::sync::Arc;
@@ -186,7 +184,7 @@ pub struct VerifiedCredentials {
     /// User with the verified password.
     pub proven: VerifiedUser,
     /// Code of the second factor. Ignored if the factor is off.
-    pub code: Option<second_factor::EnteredCode>,
+    pub code: Option<EnteredCode>,
     /// Client of the request: an address or a network of addresses.
     pub client: String,
     /// Wall-clock time, which authenticator apps use. The clock of a sandbox does not change this time.

@@ -5,10 +5,8 @@
 use super::codes::{use_up_code, wrong_code_refusal};
 use super::members::{Member, remember_client};
 use super::{UserWithAccount, find_by_id, with_account_id};
-use crate::domain::refusal::{Refusal, RefusalCode};
-use crate::domain::second_factor::{EnteredCode, RECOVERY_CODES, TotpSecret, recovery_code};
-use crate::domain::time::Time;
-use crate::domain::user::User;
+use crate::domain::second_factor::{RECOVERY_CODES, recovery_code};
+use crate::domain::{EnteredCode, Refusal, RefusalCode, Time, TotpSecret, User};
 use crate::service::audit_log::record_user_change;
 use crate::service::{Error, Service, Step, random_bytes};
 use crate::store::{Reader, Tx, recovery_codes, sessions, used_steps, users};

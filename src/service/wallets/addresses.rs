@@ -3,9 +3,7 @@
 //! Invariant: the list is read in pages, so a long list does not delay other requests.
 
 use super::find;
-use crate::domain::asset::Asset;
-use crate::domain::money::Overflow;
-use crate::domain::money::coin::Units;
+use crate::domain::{Asset, Overflow, Units};
 use crate::service::{Error, Service};
 use crate::store::Reader;
 use crate::store::wallets::{self, FundedAddress, WalletRow};

@@ -3,20 +3,17 @@
 //!
 //! Invariant: sending a delivery again adds attempts and keeps the earlier attempts.
 
-use crate::domain::asset::Mode;
-use crate::domain::event::{DeliveryState, WebhookFormat};
 use crate::domain::fields::rule::described;
 use crate::domain::fields::text_rule::text;
 use crate::domain::fields::view::OmittedIfNone;
 use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, schema};
-use crate::domain::id;
-use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::deliveries::{
     AttemptDetailView, AttemptView, DeliveryDetailView, DeliveryFields, DeliveryView, ResentView,
 };
-use crate::domain::resource_change::ResourceKind;
 use crate::domain::retry::DELIVERY_ATTEMPTS_MAX;
-use crate::domain::time::Time;
+use crate::domain::{
+    DeliveryState, Mode, Refusal, RefusalCode, ResourceKind, Time, WebhookFormat, id,
+};
 use crate::service::events::delivery_receiver;
 use crate::service::page::{self, Page};
 use crate::service::webhooks::{DeliveryAttempt, request_body, request_headers};

@@ -1,6 +1,6 @@
 //! Reads derived addresses, to compare them with the keys of their wallets.
 
-use crate::domain::asset::Mode;
+use crate::domain::Mode;
 use crate::store::statement::{rows, values};
 
 /// An address that a wallet derived.

@@ -1,10 +1,6 @@
 //! Reads payouts and refunds together with their audit log entries.
 
-use crate::domain::asset::Asset;
-use crate::domain::money::coin::{Rate, Units};
-use crate::domain::money::{Cents, Currency};
-use crate::domain::transfer::TransferKind;
-use crate::domain::transfer::terms::TransferTerms;
+use crate::domain::{Asset, Cents, Currency, Rate, TransferKind, TransferTerms, Units};
 use crate::store::statement::rows;
 
 /// A payout or refund with its newest audit log entries.

@@ -5,10 +5,9 @@
 
 use super::replaced::{LaterTransfer, ReplacedFile, ReplacedWallet};
 use super::{BackupCopy, GAP, StoreError};
-use crate::domain::asset::{Chain, Mode};
-use crate::domain::progress::{Progress, ProgressSink};
-use crate::domain::time::Time;
+use crate::domain::asset::Chain;
 use crate::domain::wallet::INDEX_END;
+use crate::domain::{Mode, Progress, ProgressSink, Time};
 use crate::store::chain_nodes::{OF_OTHER_URL, REMOVE_OF_OTHER_URL};
 use crate::store::file::RESTORED;
 use crate::store::open::open_unshared;

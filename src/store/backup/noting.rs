@@ -1,8 +1,7 @@
 //! Writes the audit log entry of a restore into the copy, and reads the heads of the replaced file's hash chains.
 
 use super::BackupCopy;
-use crate::domain::history::LogHead;
-use crate::domain::time::Time;
+use crate::domain::{LogHead, Time};
 use crate::store::audit_log::{self, NewAuditEntry};
 use crate::store::connection::configure;
 use crate::store::foreign_log::find_foreign_log;

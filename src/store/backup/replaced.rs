@@ -1,11 +1,9 @@
 //! Reads the file that a restore replaces, as far as possible. It may contain addresses and transfers that are newer
 //! than the copy.
 
-use crate::domain::asset::{Asset, Mode};
-use crate::domain::money::coin::Units;
-use crate::domain::money::{Cents, Currency};
-use crate::domain::progress::ProgressSink;
-use crate::domain::transfer::{TransferKind, TransferStatus};
+use crate::domain::{
+    Asset, Cents, Currency, Mode, ProgressSink, TransferKind, TransferStatus, Units,
+};
 use crate::store::file::RESTORED;
 use crate::store::source::SourceFile;
 use crate::store::statement::{rows, values};

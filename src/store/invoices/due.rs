@@ -4,8 +4,8 @@
 //! lagging chain are not read.
 
 use crate::domain::asset::Chain;
-use crate::domain::scanned::{LaggingChains, is_chain_awaited};
-use crate::domain::time::Time;
+use crate::domain::scanned::is_chain_awaited;
+use crate::domain::{LaggingChains, Time};
 use crate::store::statement::values;
 use crate::store::{Reader, StoreError};
 

@@ -6,7 +6,8 @@ mod killed;
 mod opened;
 
 use super::{MIGRATIONS, Migrations, user_version};
-use crate::domain::progress::{Progress, ignore_progress};
+use crate::domain::Progress;
+use crate::domain::progress::ignore_progress;
 use crate::store::identity::schema_objects;
 use crate::store::statement::values;
 use rusqlite::Connection;

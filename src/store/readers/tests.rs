@@ -4,7 +4,7 @@ use super::{
     Arc, Connection, ConnectionOpener, FilePlace, IDLE_MAX, IDLE_MIN, Path, PooledConnection,
     Readers, StoreError, WriteRefusal, channel,
 };
-use crate::domain::time::Time;
+use crate::domain::Time;
 use crate::store::connection::open_reader;
 use crate::store::file;
 use crate::store::paths::with_suffix;

@@ -1,7 +1,6 @@
 //! Reads the values whose hashes are in the audit log.
 
-use crate::domain::export::Cell;
-use crate::domain::history::{HashLink, HashedFields, HashedValue};
+use crate::domain::{Cell, HashLink, HashedFields, HashedValue};
 use crate::store::statement::{Query, rows, values};
 use crate::store::{Reader, StoreError};
 use rusqlite::named_params;

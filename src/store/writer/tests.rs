@@ -10,10 +10,8 @@ mod refusals;
 mod repeatable;
 
 use super::{BATCH_MAX, Changes, OpenFile, Tx, WAITING_MAX, Writer};
-use crate::domain::account::Account;
-use crate::domain::id;
 use crate::domain::progress::ignore_progress;
-use crate::domain::time::Time;
+use crate::domain::{Account, Time, id};
 use crate::store::lock::{FilePlace, Lock};
 use crate::store::paths::with_suffix;
 use crate::store::{Durability, Store, StoreError, StoreOptions, accounts};

@@ -3,8 +3,8 @@
 //! Invariant: texts are in the language of the page, and all values are already inserted.
 
 use super::{ExitLink, Moment};
+use crate::domain::SiteUrl;
 use crate::domain::qr::Qr;
-use crate::domain::url::SiteUrl;
 
 use crate::web::words::Words;
 use askama::Template;

@@ -6,9 +6,8 @@ use super::{
     Moment, OutcomeKind, OutcomePage, Page, PageUpdates, PaymentPage, Price, ProgressLine, Receipt,
     SetupForm, Shop, SimulationButtons, Step, StepState, TimeLeft, UnconfirmedPayment,
 };
-use crate::domain::language::Language;
 use crate::domain::qr::Qr;
-use crate::domain::url::{SiteOrAppUrl, SiteUrl};
+use crate::domain::{Language, SiteOrAppUrl, SiteUrl};
 use crate::web::STYLE;
 use crate::web::words::Words;
 use askama::Template;

@@ -1,7 +1,7 @@
 //! Tests of commands that answer, hang, fail, answer wrongly, write too much or are killed.
 
 use super::{Command, CommandResult, Program};
-use crate::domain::time::Time;
+use crate::domain::Time;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, channel};

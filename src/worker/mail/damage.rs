@@ -3,7 +3,7 @@
 //! Invariant: while the process runs, each operator gets the message once.
 
 use super::{MailWorker, NextStep, OpenOutlet, STOP_GRACE, content, recorded};
-use crate::domain::time::Time;
+use crate::domain::Time;
 use crate::outbound::smtp::{PreparedMail, SmtpFailure};
 use crate::service::Service;
 use crate::service::activity::ActivityEntry;

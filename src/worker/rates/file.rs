@@ -1,8 +1,7 @@
 //! The operator's rate file.
 
 use crate::chain::rates::read_file;
-use crate::domain::rate::CoinFigure;
-use crate::domain::time::Time;
+use crate::domain::{CoinFigure, Time};
 use std::path::PathBuf;
 
 /// The operator's rate file, with the contents of its last successful read.

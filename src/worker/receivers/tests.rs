@@ -9,7 +9,7 @@ use super::{
     ReceiverStates, SHARE_FIRST, SHARE_MAX, SHARES_LIMITED_FROM, SLOW_MAX, THREADS_MAX,
     WaitingQueue,
 };
-use crate::domain::time::Time;
+use crate::domain::Time;
 use crate::service::webhooks::DeliveryQueue;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 

@@ -2,7 +2,7 @@
 
 use crate::chain::NodeError;
 use crate::chain::follow::NodeLag;
-use crate::domain::following::{ChainPosition, ChainStep, ChainStepOutcome};
+use crate::domain::{ChainPosition, ChainStep, ChainStepOutcome};
 use crate::service::Error;
 
 /// The reason why a step failed.

@@ -3,10 +3,9 @@
 
 #![no_main]
 
+use coffer::domain::{Cents, Rate, Units};
 use coffer::domain::asset::ASSETS;
 use coffer::domain::invoice::draft::Draft;
-use coffer::domain::money::Cents;
-use coffer::domain::money::coin::{Rate, Units};
 use libfuzzer_sys::fuzz_target;
 
 /// Returns `true` if the text consists of digits and at most one decimal point.
@@ -26,7 +25,7 @@ fuzz_target!(|text: &str| {
         };
         assert!(is_plain(text), "{text:?} became {}", asset.text(units));
         assert_eq!(Units::parse(&asset.text(units), asset.decimals), Ok(units), "{text:?}");
-        if let Ok(rate) = asset.fixed_rate(coffer::domain::money::Currency::Eur) {
+        if let Ok(rate) = asset.fixed_rate(coffer::domain::Currency::Eur) {
             // `rate.value` may return an overflow error, but must not panic.
             let _ = rate.value(units, asset.decimals);
         }

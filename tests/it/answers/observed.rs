@@ -1,7 +1,7 @@
 //! Text of a response in the golden files. Values that differ between runs are replaced.
 
 use crate::support::Response;
-use coffer::domain::time::Time;
+use coffer::domain::Time;
 use rusqlite::Connection;
 use std::fmt::Write;
 

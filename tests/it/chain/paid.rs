@@ -8,7 +8,8 @@ use crate::support::installation::RunningServer;
 use crate::support::litecoind::Litecoind;
 use crate::support::receiver::Receiver;
 use coffer::domain::asset::Chain;
-use coffer::domain::wallet::{ScriptType, WalletHints, WalletNetwork, read};
+use coffer::domain::wallet::read;
+use coffer::domain::{ScriptType, WalletHints, WalletNetwork};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 

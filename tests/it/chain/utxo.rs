@@ -6,8 +6,8 @@ use crate::support::litecoind::Litecoind;
 use crate::support::rpc_proxy::RpcProxy;
 use coffer::chain::utxo::Utxo;
 use coffer::chain::{Node, NodeError};
+use coffer::domain::InputSource;
 use coffer::domain::chain::Chain;
-use coffer::domain::observation::InputSource;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 

@@ -3,10 +3,8 @@
 use coffer::chain::rpc::{Endpoint, Limits, Rpc};
 use coffer::chain::utxo::Utxo;
 use coffer::chain::{BlockRead, NodeError, ReceivedOutput, WatchTargets};
-use coffer::domain::address;
 use coffer::domain::chain::Chain;
-use coffer::domain::following::PolledAddress;
-use coffer::domain::time::Time;
+use coffer::domain::{PolledAddress, Time, address};
 use std::collections::HashSet;
 
 /// Addresses and outputs that a client watches.

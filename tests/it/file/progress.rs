@@ -3,7 +3,7 @@
 use crate::support::database::query_value;
 use crate::support::scratch::Scratch;
 use crate::support::{Shop, TEST};
-use coffer::domain::progress::Progress;
+use coffer::domain::Progress;
 use coffer::service::{Error, audit, backup};
 use coffer::store::read_any_version;
 use serde_json::json;

@@ -2,7 +2,7 @@
 
 use super::shared_responses::resolve_responses;
 use crate::support::{Shop, TEST};
-use coffer::domain::event::EventType;
+use coffer::domain::EventType;
 use coffer::http::{Auth, DocumentKind, Route};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};

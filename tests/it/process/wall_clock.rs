@@ -9,7 +9,7 @@ use crate::support::installation::{Installation, NO_RATES};
 use crate::support::{Response, agent, send};
 use coffer::app::Config;
 use coffer::clock::{ManualTime, TimeSource};
-use coffer::domain::time::Time;
+use coffer::domain::Time;
 use coffer::store::FileKind;
 use coffer::{Server, domain::time::HOUR_MS};
 use serde_json::{Value, json};

@@ -13,7 +13,7 @@ mod several;
 
 use crate::support::dice::Dice;
 use crate::support::{LIVE, Response, Shop, TEST};
-use coffer::domain::time::Time;
+use coffer::domain::Time;
 use paper::{COINS, Coin, format_cents};
 use reference::{ExpectedError, ExpectedState, ModelInvoice};
 use serde_json::json;

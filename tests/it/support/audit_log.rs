@@ -1,7 +1,7 @@
 //! Audit log entries for values that a test writes directly into the file.
 
 use crate::file::audit::findings;
-use coffer::domain::history::{ChainedLog, HashLink, HashedFields, HashedValue, LogHead};
+use coffer::domain::{ChainedLog, HashLink, HashedFields, HashedValue, LogHead};
 use rusqlite::{Connection, named_params};
 use serde_json::{Map, Value};
 use std::path::Path;

@@ -242,13 +242,13 @@ impl RunningServer {
     /// Sends a request to the merchant API with the live key.
     #[track_caller]
     pub fn api_request(&self, method: &str, path: &str, body: &Value) -> Response {
-        self.send(method, path, ("X-API-Key", &self.key), body)
+        self.send(method, path, "X-API-Key", &self.key, body)
     }
 
     /// Sends a request to the operator interface.
     #[track_caller]
     pub fn operator_request(&self, method: &str, path: &str, body: &Value) -> Response {
-        self.send(method, path, ("cookie", &self.cookie), body)
+        self.send(method, path, "cookie", &self.cookie, body)
     }
 
     /// Reads from the operator interface, and returns the JSON body.
@@ -266,14 +266,15 @@ impl RunningServer {
     /// Sends a request to the reseller interface.
     #[track_caller]
     pub fn reseller_request(&self, method: &str, path: &str, body: &Value) -> Response {
-        self.send(method, path, ("Authorization", &format!("Bearer {TOKEN}")), body)
+        self.send(method, path, "Authorization", &format!("Bearer {TOKEN}"), body)
     }
 }
 
 impl RunningServer {
     #[track_caller]
-    fn send(&self, method: &str, path: &str, header: (&str, &str), body: &Value) -> Response {
-        send(&agent(), method, &format!("{}{path}", self.url), &[header], &body_text(body))
+    fn send(&self, method: &str, path: &str, name: &str, value: &str, body: &Value) -> Response {
+        let url = format!("{}{path}", self.url);
+        send(&agent(), method, &url, &[(name, value)], &body_text(body))
     }
 }
 

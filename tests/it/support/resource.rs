@@ -1,6 +1,6 @@
 //! The documented shape of a resource: the type of each field, and which fields may be null.
 
-use coffer::domain::time::Time;
+use coffer::domain::Time;
 use serde_json::Value;
 use std::collections::BTreeSet;
 

@@ -9,7 +9,7 @@ use crate::support::body_text;
 use bitcoin::hashes::hmac::{Hmac, HmacEngine};
 use bitcoin::hashes::{Hash, HashEngine, sha1};
 use coffer::clock::{ManualTime, TimeSource};
-use coffer::domain::time::Time;
+use coffer::domain::Time;
 use coffer::http::PasswordLimits;
 use coffer::service::users::passwords::Hasher;
 use coffer::store::FileKind;

@@ -253,7 +253,7 @@ fn approval_uses_the_node_fee_estimate() {
     till.wait_for_rate("ethereum", "ETH");
     let price = node.call_rpc_number("eth_gasPrice", json!([]));
     let shop = ApprovalShop { served: till.served, running };
-    let whole = |wei: u128| coffer::domain::money::coin::Units(wei).to_decimal_text(18);
+    let whole = |wei: u128| coffer::domain::Units(wei).to_decimal_text(18);
     let path = shop.request_payout(["ETH", "ethereum", EVM]);
     let estimated = || shop.proposed_terms(&path)["networkFeeFrom"] == "estimate";
     assert!(polling::wait_until(estimated), "{}", shop.proposed_terms(&path));
@@ -270,7 +270,7 @@ fn approval_uses_the_node_fee_estimate() {
     let path = shop.request_payout(["USDC-ERC20", "ethereum", EVM]);
     let approved = shop.approve_payout(&path, &json!({}));
     let micro = (price * 65_000 * 2_000).div_ceil(10_u128.pow(12));
-    let fee = coffer::domain::money::coin::Units(micro).to_decimal_text(6);
+    let fee = coffer::domain::Units(micro).to_decimal_text(6);
     assert_eq!(
         [&approved["networkFeeCrypto"], &approved["networkFeeFrom"]],
         [&json!(fee), &json!("estimate")]

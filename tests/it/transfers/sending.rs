@@ -4,10 +4,8 @@
 use crate::support::{LIVE, Shop, TEST};
 use coffer::domain::progress::ignore_progress;
 use coffer::domain::render::LinkBuilder;
-use coffer::domain::server::order::ServerLimits;
-use coffer::domain::time::Time;
 use coffer::domain::transfer::inputs::MoveTransfer;
-use coffer::domain::transfer::{SendingState, TransferKind, TransferStatus};
+use coffer::domain::{SendingState, ServerLimits, Time, TransferKind, TransferStatus};
 use coffer::service::followed::LiveMode;
 use coffer::service::users::members::VerifiedCredentials;
 use coffer::service::users::passwords::Hasher;
@@ -301,7 +299,7 @@ fn production_approval_requires_rate_and_fee() {
     let begun = block_on(service.sign_in(Time(0), given)).unwrap();
     let account = shop.get("/v1/merchant", Some(LIVE)).expect(200).json();
     let account = account["id"].as_str().unwrap();
-    let scope = service.scope_of_account(&begun.member, account, coffer::domain::asset::Mode::Live);
+    let scope = service.scope_of_account(&begun.member, account, coffer::domain::Mode::Live);
     let refund = |to: &str| {
         let body = json!({ "invoice": invoice, "amount": "1.00", "toAddress": to });
         let body = body.as_object().unwrap().clone();

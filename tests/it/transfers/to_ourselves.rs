@@ -7,8 +7,9 @@ use crate::support::anvil::Node;
 use crate::support::audit_log::record_direct_writes;
 use crate::support::installation::{Installation, RunningServer, approval_body};
 use crate::support::surfpool::address_without_key;
+use coffer::domain::WalletHints;
 use coffer::domain::chain::Chain;
-use coffer::domain::wallet::{WalletHints, read};
+use coffer::domain::wallet::read;
 use serde_json::{Value, json};
 
 /// Derives the address of the wallet at an index.

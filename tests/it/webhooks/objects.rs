@@ -4,8 +4,7 @@
 use crate::customers::addresses::create_second_account;
 use crate::support::receiver::{Receiver, Reply};
 use crate::support::{LIVE, Shop, TEST};
-use coffer::domain::event::EventType;
-use coffer::domain::status::InvoiceStatus;
+use coffer::domain::{EventType, InvoiceStatus};
 use coffer::http::{Auth, Route, routes};
 use serde_json::{Value, json};
 

@@ -4,7 +4,7 @@ use crate::support::receiver::{Receiver, Reply};
 use crate::support::scratch::Scratch;
 use crate::support::{Shop, TEST};
 use coffer::Config;
-use coffer::domain::time::Time;
+use coffer::domain::Time;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 

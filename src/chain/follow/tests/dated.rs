@@ -1,8 +1,8 @@
 //! Tests the search for the block height at a time.
 
 use super::{NOW, Scene};
-use crate::domain::following::ChainStepOutcome;
-use crate::domain::time::{HOUR_MS, MINUTE_MS, Time};
+use crate::domain::time::{HOUR_MS, MINUTE_MS};
+use crate::domain::{ChainStepOutcome, Time};
 
 /// Creates a chain of which 100 blocks were read. Block `n` has the timestamp `NOW + n * every_ms`.
 fn create_chain_with_interval(asset: &str, every_ms: i64) -> Scene {

@@ -3,8 +3,7 @@
 use super::{FollowOutcome, Scene, create_open_observation, observed_heights};
 use crate::chain::Node;
 use crate::chain::memory::{MemoryNode, SplitNode};
-use crate::domain::following::{ChainStepOutcome, ForwardStep};
-use crate::domain::observation::Block;
+use crate::domain::{Block, ChainStepOutcome, ForwardStep};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -3,12 +3,11 @@
 use super::{NOW, Scene, create_open_observation};
 use crate::chain::NodeError;
 use crate::chain::memory::MemoryTransaction;
-use crate::domain::following::{
-    SentTransaction, SpendConflict, TransactionAnswer, TransactionLookup, UnsettledTransaction,
-};
-use crate::domain::money::coin::Units;
-use crate::domain::observation::{Block, InputSource};
 use crate::domain::time::MINUTE_MS;
+use crate::domain::{
+    Block, InputSource, SentTransaction, SpendConflict, TransactionAnswer, TransactionLookup,
+    Units, UnsettledTransaction,
+};
 
 /// Returns a sent transaction of which only the id is known.
 pub(super) fn tx_with_id_only(txid: &str) -> UnsettledTransaction {
@@ -154,13 +153,13 @@ fn conflict_is_found_in_mempool_and_in_blocks() {
     );
     assert_eq!(scene.step_forward().conflicts, [], "a block is read once");
     // A rescan reports the same conflict again.
-    scene.known.rescan = Some(crate::domain::following::Rescan {
+    scene.known.rescan = Some(crate::domain::Rescan {
         from: block.height,
         next: block.height,
         last_hash: None,
         known: Vec::new(),
     });
-    let crate::domain::following::ChainStepOutcome::Rescanned(read) = scene.step().outcome else {
+    let crate::domain::ChainStepOutcome::Rescanned(read) = scene.step().outcome else {
         unreachable!("a rescan is under way")
     };
     assert_eq!(read.conflicts, [conflict(Some(block))]);

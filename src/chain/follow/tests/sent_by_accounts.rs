@@ -3,9 +3,10 @@
 use super::sent::{single_found_transaction, single_lookup_result, tx_with_id_only};
 use super::{NOW, Scene};
 use crate::chain::memory::MemoryTransaction;
-use crate::domain::following::{BalanceChange, TransactionAnswer, UnsettledTransaction};
-use crate::domain::money::coin::Units;
-use crate::domain::observation::{Block, CONTRACTS_FROM, InputSource};
+use crate::domain::observation::CONTRACTS_FROM;
+use crate::domain::{
+    BalanceChange, Block, InputSource, TransactionAnswer, Units, UnsettledTransaction,
+};
 
 const SENDER: &str = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
 

@@ -4,7 +4,7 @@ use super::{
     NOW, documented_response, fetch_from, fetch_with_response, http_response, start_server,
 };
 use crate::chain::rates::{ANSWER_BYTES_MAX, RateClient, Upstream};
-use crate::domain::rate::FigureSource;
+use crate::domain::FigureSource;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 

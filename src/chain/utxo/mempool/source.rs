@@ -6,7 +6,7 @@ use crate::chain::rpc::{ApartSeed, CallFailure, MethodError, Rpc};
 use crate::chain::utxo::read::{OutputScanner, ScannedTx, TxSeed};
 use crate::chain::utxo::values::{HashBytes, HashText, unix_time};
 use crate::chain::utxo::{NOT_FOUND, unexpected_error};
-use crate::domain::time::Time;
+use crate::domain::Time;
 use serde::Deserialize;
 use serde_json::json;
 use std::marker::PhantomData;

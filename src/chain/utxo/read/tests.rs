@@ -2,8 +2,7 @@
 
 use super::{BlockDeserializer, OutputScanner, TxSeed};
 use crate::chain::WatchTargets;
-use crate::domain::asset::Asset;
-use crate::domain::observation::InputSource;
+use crate::domain::{Asset, InputSource};
 use serde::de::DeserializeSeed;
 use serde_json::Deserializer;
 

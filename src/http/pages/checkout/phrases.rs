@@ -3,10 +3,8 @@
 //! Invariant: each function is a pure function of its arguments.
 
 use crate::domain::asset::Chain;
-use crate::domain::chain::Depth;
-use crate::domain::confirmations::{OnChain, WaitRange};
-use crate::domain::status::InvoiceStatus;
-use crate::domain::time::Time;
+use crate::domain::confirmations::OnChain;
+use crate::domain::{Depth, InvoiceStatus, Time, WaitRange};
 use crate::web::templates::OutcomeKind;
 use crate::web::words::{Words, fill};
 
@@ -105,8 +103,7 @@ mod tests {
         seconds_between, wait_text,
     };
     use crate::domain::asset::Chain;
-    use crate::domain::language::Language;
-    use crate::domain::time::Time;
+    use crate::domain::{Language, Time};
 
     #[test]
     fn durations_are_formatted_as_clock_times() {

@@ -4,7 +4,8 @@
 
 use super::super::CustomerLanguage;
 use super::view::CheckoutView;
-use crate::domain::asset::{ASSETS, Asset};
+use crate::domain::Asset;
+use crate::domain::asset::ASSETS;
 use crate::domain::payment_uri::payment_uri;
 use crate::domain::qr::Qr;
 use crate::service::checkout::Checkout;

@@ -10,17 +10,12 @@ mod receipt;
 use super::phrases::{
     clock_time, confirmations_text, describe_status, network_name, seconds_between, wait_text,
 };
-use crate::domain::asset::{Asset, Mode};
-use crate::domain::chain::Depth;
 use crate::domain::confirmations::OnChain;
-use crate::domain::invoice::{Invoice, InvoiceCoin};
-use crate::domain::money::coin::Units;
-use crate::domain::payment::Payment;
 use crate::domain::payment_uri::payment_uri;
 use crate::domain::qr::Qr;
-use crate::domain::status::InvoiceStatus;
-use crate::domain::time::Time;
-use crate::domain::url::SiteUrl;
+use crate::domain::{
+    Asset, Depth, Invoice, InvoiceCoin, InvoiceStatus, Mode, Payment, SiteUrl, Time, Units,
+};
 use crate::http::pages::{CustomerLanguage, format_moment, non_empty};
 
 use crate::service::checkout::Checkout;

@@ -3,12 +3,12 @@
 //! Invariant: a refused item is logged and does not stop the other items. Each batch takes at least one item, so
 //! every step ends.
 
-use crate::domain::asset::{Chain, Mode};
-use crate::domain::following::{ChainStep, ChainStepOutcome, ForwardStep};
-use crate::domain::observation::{Observation, ObservationKey, REPLACED_FROM, StoredObservation};
-use crate::domain::observation_owner::{ObservationChange, ObservationOwner};
-use crate::domain::payment::PaymentState;
-use crate::domain::transfer::TransferKind;
+use crate::domain::asset::Chain;
+use crate::domain::observation::REPLACED_FROM;
+use crate::domain::{
+    ChainStep, ChainStepOutcome, ForwardStep, Mode, Observation, ObservationChange, ObservationKey,
+    ObservationOwner, PaymentState, StoredObservation, TransferKind,
+};
 use crate::service::chains::claims::{is_our_address, with_claimed_position};
 use crate::service::chains::unowned_payments::stop_wallet_if_unassigned;
 use crate::service::observations::{change_observation, record_observation};

@@ -2,17 +2,12 @@
 //! and a replacement with an earlier time.
 
 use super::{address_of_customer, bitcoin_observation, store_observation};
-use crate::domain::asset::Mode;
-use crate::domain::id;
-use crate::domain::ledger::{LedgerEntry, LedgerKind, RefType};
-use crate::domain::money::coin::Units;
-use crate::domain::money::{Cents, Currency};
-use crate::domain::observation::{Observation, ObservationKey};
-use crate::domain::observation_owner::{ObservationChange, ObservationOwner};
-use crate::domain::payment::{Payment, PaymentState};
 use crate::domain::progress::ignore_progress;
 use crate::domain::time::HOUR_MS;
-use crate::domain::unmatched::UnmatchedReason;
+use crate::domain::{
+    Cents, Currency, LedgerEntry, LedgerKind, Mode, Observation, ObservationChange, ObservationKey,
+    ObservationOwner, Payment, PaymentState, RefType, Units, UnmatchedReason, id,
+};
 use crate::service::audit::audit;
 use crate::service::observations::{change_observation, record_observation};
 use crate::service::tests::{

@@ -1,13 +1,11 @@
 //! Tests of rates in live mode. Deposits and late payments have the rate of their time, less the account's spread,
 //! with its source and age. Live mode never uses the table of fixed rates.
 
-use crate::domain::asset::{Asset, Mode};
-use crate::domain::money::coin::Units;
-use crate::domain::money::{Bps, Currency};
-use crate::domain::observation::{Block, Observation};
-use crate::domain::observation_owner::ObservationOwner;
-use crate::domain::rate::{CoinFigure, FigureSource, RateFigure, RateQuote, RateSource};
-use crate::domain::time::{HOUR_MS, MINUTE_MS, Time};
+use crate::domain::time::{HOUR_MS, MINUTE_MS};
+use crate::domain::{
+    Asset, Block, Bps, CoinFigure, Currency, FigureSource, Mode, Observation, ObservationOwner,
+    RateFigure, RateQuote, RateSource, Time, Units,
+};
 use crate::service::observations::record_observation;
 use crate::service::pools::claim_address;
 use crate::service::rates::NoRate;

@@ -3,14 +3,11 @@
 //! Invariant: reading changes nothing.
 
 use super::find_observation;
-use crate::domain::asset::{Asset, Mode};
 use crate::domain::fields::Fields;
-use crate::domain::id;
-use crate::domain::observation::{InputSource, OUTPUTS_MAX};
+use crate::domain::observation::OUTPUTS_MAX;
 use crate::domain::payment::inputs::SandboxPayment;
 use crate::domain::payment::simulated_txid;
-use crate::domain::refusal::Refusal;
-use crate::domain::time::Time;
+use crate::domain::{Asset, InputSource, Mode, Refusal, Time, id};
 use crate::service::Error;
 use crate::service::sandbox::target::PaymentTarget;
 use crate::store::{Reader, chains};

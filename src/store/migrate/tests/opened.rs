@@ -1,9 +1,8 @@
 //! Upgrades of files that servers and commands open.
 
 use super::{ADD, CUSTOMERS, FIRST, LONGER, Migrations, ROWS, SCHEMA, user_version};
-use crate::domain::id;
-use crate::domain::progress::{Progress, ignore_progress};
-use crate::domain::time::Time;
+use crate::domain::progress::ignore_progress;
+use crate::domain::{Progress, Time, id};
 use crate::store::paths::with_suffix;
 use crate::store::source::SourceFile;
 use crate::store::{Durability, FileKind, Store, StoreError, StoreOptions};

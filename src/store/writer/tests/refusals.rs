@@ -4,9 +4,7 @@ use super::super::{Changes, Writer};
 use super::{
     BlockingJob, TempFile, account_names, insert_account, open_raw, submit, wait_for_answer,
 };
-use crate::domain::apikey::KeyClass;
-use crate::domain::asset::Mode;
-use crate::domain::time::Time;
+use crate::domain::{KeyClass, Mode, Time};
 use crate::store::health::{Health, WriteRefusal};
 use crate::store::{Tx, keys};
 use std::sync::Arc;

@@ -2,8 +2,8 @@
 
 use super::super::{QueueAttempt, ReceiverStates};
 use super::{HANGING_MS, WaitingQueue, endpoint_queue, queue, queues_of};
+use crate::domain::Time;
 use crate::domain::retry::next_attempt;
-use crate::domain::time::Time;
 use crate::service::webhooks::DeliveryQueue;
 use std::collections::{BTreeMap, HashMap};
 

@@ -9,10 +9,8 @@ use super::shop::{FileCopy, Shop};
 use crate::chain::memory::{MemoryChain, MemoryNode, MemoryTransaction};
 use crate::chain::{Node, NodeError};
 use crate::domain::asset::Chain;
-use crate::domain::money::coin::Units;
-use crate::domain::observation::{Block, InputSource};
-use crate::domain::payment::PaymentState;
-use crate::domain::time::{DAY_MS, MINUTE_MS, Time};
+use crate::domain::time::{DAY_MS, MINUTE_MS};
+use crate::domain::{Block, InputSource, PaymentState, Time, Units};
 use crate::service::chains::apply::BatchStart;
 use crate::service::tests::{
     NOW, audit_findings, block_on, is_unmatched_or_own_transfer, live_observations,

@@ -4,11 +4,8 @@
 
 use super::shop::Shop;
 use crate::chain::memory::{MemoryChain, MemoryNode, MemoryTransaction};
-use crate::domain::event::EventType;
-use crate::domain::money::coin::Units;
-use crate::domain::observation::{InputSource, StoredObservation};
-use crate::domain::payment::PaymentState;
-use crate::domain::time::{MINUTE_MS, Time};
+use crate::domain::time::MINUTE_MS;
+use crate::domain::{EventType, InputSource, PaymentState, StoredObservation, Time, Units};
 use crate::service::Service;
 use crate::service::chains::apply::{BatchLimit, BatchStart};
 use crate::service::events::EventListQuery;

@@ -5,10 +5,8 @@
 
 use super::{XPUB, ZPUB};
 use crate::domain::address::{can_sign, simulated_address};
-use crate::domain::asset::{Asset, Chain, Mode};
-use crate::domain::money::Currency;
-use crate::domain::rate::{CoinFigure, FigureSource, RateFigure};
-use crate::domain::time::Time;
+use crate::domain::asset::Chain;
+use crate::domain::{Asset, CoinFigure, Currency, FigureSource, Mode, RateFigure, Time};
 use crate::service::backup::{RestoreRequest, backup, restore};
 use crate::service::pools::import;
 use crate::service::tests::{

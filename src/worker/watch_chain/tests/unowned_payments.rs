@@ -5,11 +5,9 @@
 use super::{XPUB, ZPUB};
 use crate::chain::follow::WatchedAddresses;
 use crate::chain::memory::{MemoryChain, MemoryNode, MemoryTransaction};
-use crate::domain::asset::{Asset, Chain};
-use crate::domain::money::coin::Units;
-use crate::domain::observation::InputSource;
-use crate::domain::time::Time;
-use crate::domain::wallet::{ScriptType, Wallet, WalletHints, read};
+use crate::domain::asset::Chain;
+use crate::domain::wallet::read;
+use crate::domain::{Asset, InputSource, ScriptType, Time, Units, Wallet, WalletHints};
 use crate::service::Service;
 use crate::service::tests::{
     NOW, TempFile, audit_findings, audit_log_entries, live_observations, seeded_service,

@@ -3,9 +3,8 @@
 use super::FollowerState;
 use super::head::{OTHER_URLS_EVERY_MS, OtherHeads};
 use crate::chain::Head;
-use crate::domain::following::ChainPosition;
 use crate::domain::stale_head::stalled_finality_warning;
-use crate::domain::time::Time;
+use crate::domain::{ChainPosition, Time};
 
 /// The age of the newest final block that was read. All times are uptimes.
 #[derive(Default)]

@@ -3,11 +3,11 @@
 use super::{ChainProgress, FollowerState, StepError};
 use crate::chain::follow::NodeLag;
 use crate::chain::{Head, NodeError};
-use crate::domain::following::ChainPosition;
 use crate::domain::stale_head::{
     REMEDY, age_without_skew_ms, should_query_other_urls, stale_head_warning,
 };
-use crate::domain::time::{MINUTE_MS, Time};
+use crate::domain::time::MINUTE_MS;
+use crate::domain::{ChainPosition, Time};
 use std::cmp::Ordering;
 
 /// Minimum time between two requests to the other URLs while the newest block does not change, in milliseconds.

@@ -1,8 +1,8 @@
 //! Tracks for how long no step of a chain has succeeded. After too long, the coins of the chain leave the offer.
 
 use super::FollowerState;
+use crate::domain::Time;
 use crate::domain::stale_head::unread_ms_max;
-use crate::domain::time::Time;
 use std::time::Duration;
 
 /// The time for which a chain could not be read. All times are uptimes.

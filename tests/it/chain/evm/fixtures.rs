@@ -8,9 +8,9 @@ use coffer::chain::evm::Evm;
 use coffer::chain::rpc::{Endpoint, Limits, Rpc};
 use coffer::chain::tokens::Tokens;
 use coffer::chain::{BlockRead, Node, ReceivedOutput};
+use coffer::domain::InputSource;
 use coffer::domain::address::account_bytes;
 use coffer::domain::asset::Chain;
-use coffer::domain::observation::InputSource;
 use serde_json::{Value, json};
 
 /// Address of the shop, with checksum.

@@ -7,9 +7,9 @@ use super::fixtures::{
 use crate::support::anvil::{ADDRESS, Node as Anvil, address_word};
 use coffer::chain::tokens::Tokens;
 use coffer::chain::{Node, NodeError};
-use coffer::domain::asset::{Asset, Chain};
-use coffer::domain::time::Time;
+use coffer::domain::asset::Chain;
 use coffer::domain::token::contract_address;
+use coffer::domain::{Asset, Time};
 use serde_json::json;
 
 /// Signature of the token's function that pays several addresses at once.

@@ -8,13 +8,10 @@ use coffer::chain::solana::Solana;
 use coffer::chain::tokens::Tokens;
 use coffer::chain::{Node, NodeError, WatchTargets};
 use coffer::domain::asset::Chain;
-use coffer::domain::following::{
-    ChainPosition, ChainState, ChainStep, ChainStepOutcome, ForwardStep, OpenObservation,
-    PolledAddress,
+use coffer::domain::{
+    Block, ChainPosition, ChainState, ChainStep, ChainStepOutcome, ForwardStep, Observation,
+    OpenObservation, PaymentState, PolledAddress, Time,
 };
-use coffer::domain::observation::{Block, Observation};
-use coffer::domain::payment::PaymentState;
-use coffer::domain::time::Time;
 use std::collections::BTreeSet;
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -7,8 +7,7 @@ use crate::support::surfpool::{SLOTS_UNTIL_FINAL, SOL, Surfpool, USDC, USDT};
 use coffer::chain::Node;
 use coffer::chain::tokens::Tokens;
 use coffer::domain::asset::Chain;
-use coffer::domain::following::ChainState;
-use coffer::domain::observation::Block;
+use coffer::domain::{Block, ChainState};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 

@@ -8,7 +8,7 @@ use crate::support::surfpool::{
     SLOTS_UNTIL_FINAL, SOL, Surfpool, USDC, USDT, address_without_key, payment_steps,
 };
 use coffer::chain::{LookupResult, Node, NodeError};
-use coffer::domain::observation::{InputSource, Observation};
+use coffer::domain::{InputSource, Observation};
 use serde_json::json;
 use std::collections::BTreeSet;
 

@@ -6,9 +6,7 @@ use coffer::chain::Node;
 use coffer::chain::cost::RequestCost;
 use coffer::chain::follow::{FollowOutcome, StepOptions, compute_step};
 use coffer::domain::asset::Chain;
-use coffer::domain::following::{ChainPosition, ChainState, ChainStepOutcome};
-use coffer::domain::observation::Block;
-use coffer::domain::time::Time;
+use coffer::domain::{Block, ChainPosition, ChainState, ChainStepOutcome, Time};
 
 /// Number of blocks between two polls.
 const BLOCKS: u32 = 20;

@@ -6,7 +6,7 @@ use coffer::chain::rpc::{Endpoint, Limits, Rpc};
 use coffer::chain::tokens::Tokens;
 use coffer::chain::tron::Tron;
 use coffer::chain::{Node, ReceivedOutput};
-use coffer::domain::observation::InputSource;
+use coffer::domain::InputSource;
 
 /// Account of the shop.
 pub const ONE: [u8; 20] = [0xa1; 20];

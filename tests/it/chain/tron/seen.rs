@@ -8,7 +8,7 @@ use crate::support::tron::{
     Action, ContractStep, Fault, Node as Standin, PAYER, SENDER, TOKEN, UNLISTED, encode_address,
 };
 use coffer::chain::{LookupResult, Node};
-use coffer::domain::observation::InputSource;
+use coffer::domain::InputSource;
 use serde_json::json;
 
 /// Number of blocks after which a block is final.

@@ -2,7 +2,7 @@
 
 use super::paper::format_cents;
 use super::{ModelHistory, account_key};
-use coffer::domain::time::Time;
+use coffer::domain::Time;
 use serde_json::{Value, json};
 
 impl ModelHistory {

@@ -1,8 +1,7 @@
 //! Invariants of the invoices in a database file (rules 1 to 5 of `coffer audit`), checked with SQL only.
 
-use coffer::domain::money::{Bps, Cents};
-use coffer::domain::status::{InvoiceStatus, InvoiceTerms, PaymentFacts, invoice_status};
-use coffer::domain::time::Time;
+use coffer::domain::status::invoice_status;
+use coffer::domain::{Bps, Cents, InvoiceStatus, InvoiceTerms, PaymentFacts, Time};
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 use std::path::Path;

@@ -1,8 +1,7 @@
 //! The coins that a customer can choose: the shop's favorites first, one entry for each symbol.
 
 use super::CheckoutView;
-use crate::domain::asset::Asset;
-use crate::domain::invoice::InvoiceCoin;
+use crate::domain::{Asset, InvoiceCoin};
 use crate::http::pages::checkout::phrases::{network_mark, network_name};
 use crate::service::checkout::PayableCoin;
 use crate::web::templates::{CoinEntry, CoinMark, CoinOption, CoinOptions};

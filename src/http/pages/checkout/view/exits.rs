@@ -1,7 +1,7 @@
 //! The link from the checkout back to the shop.
 
 use super::CheckoutView;
-use crate::domain::url::SiteUrl;
+use crate::domain::SiteUrl;
 use crate::http::pages::exit_link;
 use crate::web::templates::ExitLink;
 

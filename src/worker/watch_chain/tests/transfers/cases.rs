@@ -1,10 +1,8 @@
 //! Tests of which payments settle a refund, and which payments cause a review.
 
 use super::{KIND, RefundHistory, foreign_addresses, start_watch};
-use crate::domain::money::coin::Units;
-use crate::domain::time::{DAY_MS, MINUTE_MS, Time};
-use crate::domain::transfer::sender::SentBy;
-use crate::domain::transfer::{SendingState, Transfer, TransferKind};
+use crate::domain::time::{DAY_MS, MINUTE_MS};
+use crate::domain::{SendingState, SentBy, Time, Transfer, TransferKind, Units};
 use crate::service::chains::apply::BatchStart;
 use crate::service::tests::{
     audit_findings, block_on, change_transfer, request_refund, unwrap_refusal,

@@ -1,8 +1,7 @@
 //! Tests of destinations to which strangers send many outputs.
 
 use super::{KIND, RefundHistory, foreign_addresses};
-use crate::domain::money::coin::Units;
-use crate::domain::transfer::sender::SentBy;
+use crate::domain::{SentBy, Units};
 use crate::service::tests::{audit_findings, block_on, destination_output_count, unwrap_refusal};
 use serde_json::json;
 

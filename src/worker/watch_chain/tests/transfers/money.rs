@@ -3,10 +3,7 @@
 //! Reads what is stored: what each output counts for, what is booked, and what a person was asked.
 
 use super::RefundHistory;
-use crate::domain::money::Total;
-use crate::domain::money::coin::Units;
-use crate::domain::transfer::act::{TransferAct, TransferActKind};
-use crate::domain::transfer::{SettledBy, Transfer};
+use crate::domain::{SettledBy, Total, Transfer, TransferAct, TransferActKind, Units};
 use crate::service::tests::live_observations;
 use crate::service::{Error, Service};
 use crate::store::booking::BookingSource;

@@ -1,6 +1,7 @@
 //! Foreign destinations on each chain, and whether transactions of a chain have nonces.
 
-use crate::domain::address::{Network, parse};
+use crate::domain::Network;
+use crate::domain::address::parse;
 use crate::domain::chain::Chain;
 
 /// Returns `true` if transactions on the chain have nonces. Of two transactions with one nonce, the later can replace

@@ -4,8 +4,9 @@ use super::{ChainWakers, FollowerState, PollIntervals};
 use crate::chain::Node;
 use crate::chain::memory::{MemoryChain, MemoryNode, SplitNode};
 use crate::clock::{Clock, ManualTime, TimeSource};
-use crate::domain::asset::{Asset, Chain};
-use crate::domain::time::{MINUTE_MS, Time};
+use crate::domain::asset::Chain;
+use crate::domain::time::MINUTE_MS;
+use crate::domain::{Asset, Time};
 use crate::service::Service;
 use crate::service::tests::{
     NOW, TempFile, audit_findings, seeded_service, service_with_nodes, set_final_hash,

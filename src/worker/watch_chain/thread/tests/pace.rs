@@ -4,11 +4,10 @@ use super::{ChainWaker, ChainWakers, EXPECTED_MS, Follower, FollowerState, PollI
 use crate::chain::memory::{MemoryChain, MemoryNode};
 use crate::chain::{BlockRead, Head, MempoolRead, Node, NodeError, WatchTargets};
 use crate::clock::{Clock, ManualTime, TimeSource};
-use crate::domain::asset::{Asset, Chain};
-use crate::domain::observation::Block;
+use crate::domain::asset::Chain;
 use crate::domain::time::{DAY_MS, MINUTE_MS, SECOND_MS};
-use crate::domain::transfer::TransferKind;
 use crate::domain::transfer::inputs::MoveTransfer;
+use crate::domain::{Asset, Block, TransferKind};
 use crate::service::Service;
 use crate::service::tests::{
     NOW, TempFile, block_on, create_invoice_address, create_live_invoice, live_caller,
