@@ -97,7 +97,9 @@
 //! 4. [`outbound`] resolves the receiver, refuses private addresses, and posts the body.
 //! 5. [`service::webhooks`] (`record_attempts`) stores the result, and the time of the next attempt by
 //!    [`domain::retry`].
-//! 6. [`store`]: `events`, `deliveries` and `delivery_attempts`.
+//! 6. Messages about sales follow from the same events: [`worker::mail`] has [`service::mail`] (`queue_mail_of_events`)
+//!    queue those of the events after its cursor, and sends them by [`outbound`].
+//! 7. [`store`]: `events`, `deliveries`, `delivery_attempts`, `mail_cursor` and `mail_messages`.
 //!
 //! # An operator signs in
 //!

@@ -46,9 +46,9 @@ use tokio::task::JoinHandle;
 /// The running tasks and threads of a server.
 pub(super) struct RunningParts {
     /// Tasks that start work in other tasks: the HTTP servers, and the workers that run the operator's programs.
-    fronts: Vec<JoinHandle<()>>,
+    http_tasks: Vec<JoinHandle<()>>,
     commands: Vec<JoinHandle<()>>,
-    stop_fronts: watch::Sender<bool>,
+    stop_http: watch::Sender<bool>,
     workers: Vec<JoinHandle<()>>,
     stop_workers: watch::Sender<bool>,
     followers: Arc<Followers>,
@@ -145,8 +145,8 @@ impl RunningParts {
             nodes: (config.kind == FileKind::Production)
                 .then(|| Arc::clone(&followers) as Arc<dyn NodeControl>),
         };
-        let front = http::create_front(shared.service.clone(), shared.clock.clone(), settings)?;
-        let (stop_fronts, no_more) = watch::channel(false);
+        let http = http::create_state(shared.service.clone(), shared.clock.clone(), settings)?;
+        let (stop_http, no_more) = watch::channel(false);
         let commands = match is_begun {
             true => shared.start_command_workers(&runtime, &config, &no_more),
             false => Vec::new(),
@@ -164,11 +164,11 @@ impl RunningParts {
         let workers =
             watch.into_iter().chain(rates).chain(acme).chain(mail).chain([rest]).collect();
         let serve = |(listener, limits): (Listener, ConnectionLimits)| {
-            runtime.spawn(listener.serve(Arc::clone(&front), limits, no_more.clone()))
+            runtime.spawn(listener.serve(Arc::clone(&http), limits, no_more.clone()))
         };
-        let fronts = listeners.into_iter().map(serve).collect();
+        let http_tasks = listeners.into_iter().map(serve).collect();
         let parts =
-            RunningParts { fronts, commands, stop_fronts, workers, stop_workers, followers };
+            RunningParts { http_tasks, commands, stop_http, workers, stop_workers, followers };
         Ok(StartedServer { runtime, parts, url, listen: address, metrics_listen, setup_url })
     }
 
@@ -176,8 +176,8 @@ impl RunningParts {
     /// parallel. Workers stop after the last response, because a response may wait for a worker.
     pub(super) async fn stop(self) {
         self.followers.ask_to_stop();
-        self.stop_fronts.send_replace(true);
-        wait_for_tasks("the front", self.fronts).await;
+        self.stop_http.send_replace(true);
+        wait_for_tasks("a listener", self.http_tasks).await;
         self.stop_workers.send_replace(true);
         wait_for_tasks("a command", self.commands).await;
         wait_for_tasks("a worker", self.workers).await;

@@ -3,9 +3,9 @@
 //!
 //! Invariant: only this module creates such values, from the credentials of a request.
 
-use super::front::Front;
-use super::front::sandbox::Sandbox;
 use super::request::header;
+use super::state::HttpState;
+use super::state::sandbox::Sandbox;
 use crate::domain::{KeyClass, Refusal, RefusalCode, Role, SiteUrl};
 use crate::service::callers::unauthorized;
 use crate::service::{Caller, Error, Member, Scope};
@@ -90,10 +90,10 @@ impl Deref for Operator {
 /// # Errors
 /// `unauthorized`, `wrong_key_type`.
 pub(super) fn authenticate_secret_key(
-    front: &Front,
+    http: &HttpState,
     headers: &HeaderMap,
 ) -> Result<Arc<Caller>, Error> {
-    let caller = front.service.authenticate(front.now(), presented_key(headers)?)?;
+    let caller = http.service.authenticate(http.now(), presented_key(headers)?)?;
     match caller.class() {
         KeyClass::Secret | KeyClass::Legacy => Ok(caller),
         KeyClass::Public => {
@@ -108,16 +108,16 @@ pub(super) fn authenticate_secret_key(
 /// # Errors
 /// `unauthorized`, `wrong_key_type`, `forbidden`.
 pub(super) fn authenticate_public_key(
-    front: &Front,
+    http: &HttpState,
     headers: &HeaderMap,
 ) -> Result<PublicKeyCaller, Error> {
-    let caller = front.service.authenticate(front.now(), presented_key(headers)?)?;
+    let caller = http.service.authenticate(http.now(), presented_key(headers)?)?;
     if caller.class() != KeyClass::Public {
         let message = "this takes a public key only; keep the secret one on your server";
         return Err(Refusal::new(RefusalCode::WrongKeyType, message).into());
     }
     if let Some(origin) = header(headers, "origin")? {
-        front.service.check_origin(&caller, origin)?;
+        http.service.check_origin(&caller, origin)?;
     }
     Ok(PublicKeyCaller(caller))
 }
@@ -126,10 +126,13 @@ pub(super) fn authenticate_public_key(
 ///
 /// # Errors
 /// `unauthorized`.
-pub(super) fn authenticate_reseller(front: &Front, headers: &HeaderMap) -> Result<Reseller, Error> {
+pub(super) fn authenticate_reseller(
+    http: &HttpState,
+    headers: &HeaderMap,
+) -> Result<Reseller, Error> {
     let token = bearer_credentials(headers)?
         .ok_or_else(|| unauthorized("send the token as Authorization: Bearer <token>"))?;
-    let reseller = front.service.authenticate_reseller(front.now(), token)?;
+    let reseller = http.service.authenticate_reseller(http.now(), token)?;
     Ok(Reseller(reseller))
 }
 
@@ -139,16 +142,16 @@ pub(super) fn authenticate_reseller(front: &Front, headers: &HeaderMap) -> Resul
 /// `unauthorized` without a valid session; `forbidden` if a page of another site sends a request that is not a GET
 /// request.
 pub(super) fn authenticate_member(
-    front: &Front,
+    http: &HttpState,
     method: &Method,
     headers: &HeaderMap,
 ) -> Result<Member, Error> {
     if method != Method::GET {
-        check_same_site(front, headers)?;
+        check_same_site(http, headers)?;
     }
-    let cookie = session_cookie(front, headers)
+    let cookie = session_cookie(http, headers)
         .ok_or_else(|| unauthorized("sign in first: POST /dashboard/api/session"))?;
-    front.service.member_by_cookie(front.now(), cookie)
+    http.service.member_by_cookie(http.now(), cookie)
 }
 
 /// Authenticates the user of the session cookie, who must be an operator.
@@ -156,11 +159,11 @@ pub(super) fn authenticate_member(
 /// # Errors
 /// The errors of [`authenticate_member`]; `forbidden` if the user is not an operator.
 pub(super) fn authenticate_operator(
-    front: &Front,
+    http: &HttpState,
     method: &Method,
     headers: &HeaderMap,
 ) -> Result<Operator, Error> {
-    let member = authenticate_member(front, method, headers)?;
+    let member = authenticate_member(http, method, headers)?;
     if member.is_operator() {
         Ok(Operator(member))
     } else {
@@ -172,8 +175,11 @@ pub(super) fn authenticate_operator(
 ///
 /// # Errors
 /// `unauthorized`.
-pub(super) fn authenticate_scraper(front: &Front, headers: &HeaderMap) -> Result<Scraper, Error> {
-    let Some(token) = &front.metrics_token else {
+pub(super) fn authenticate_scraper(
+    http: &HttpState,
+    headers: &HeaderMap,
+) -> Result<Scraper, Error> {
+    let Some(token) = &http.metrics_token else {
         return Ok(Scraper(()));
     };
     if bearer_credentials(headers)?.is_some_and(|text| token.matches(text)) {
@@ -187,8 +193,11 @@ pub(super) fn authenticate_scraper(front: &Front, headers: &HeaderMap) -> Result
 ///
 /// # Errors
 /// `not_found` if the server is not a sandbox; `forbidden` if the caller may not control the sandbox.
-pub(super) fn admit_to_sandbox(front: &Front, headers: &HeaderMap) -> Result<Arc<Sandbox>, Error> {
-    let sandbox = front.sandbox.as_ref();
+pub(super) fn admit_to_sandbox(
+    http: &HttpState,
+    headers: &HeaderMap,
+) -> Result<Arc<Sandbox>, Error> {
+    let sandbox = http.sandbox.as_ref();
     let sandbox = sandbox.ok_or_else(|| Refusal::not_found("path"))?;
     sandbox.admit(headers)?;
     Ok(Arc::clone(sandbox))
@@ -199,11 +208,11 @@ pub(super) fn admit_to_sandbox(front: &Front, headers: &HeaderMap) -> Result<Arc
 ///
 /// # Errors
 /// `forbidden`.
-pub(super) fn check_same_site(front: &Front, headers: &HeaderMap) -> Result<(), Refusal> {
+pub(super) fn check_same_site(http: &HttpState, headers: &HeaderMap) -> Result<(), Refusal> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let host = text("host").unwrap_or_default();
     let is_public = |origin: &SiteUrl<'_>| {
-        SiteUrl::parse(&front.public_url).is_ok_and(|public| public.is_same_origin(origin))
+        SiteUrl::parse(&http.public_url).is_ok_and(|public| public.is_same_origin(origin))
     };
     let is_own = |origin: &str| {
         let origin =
@@ -221,8 +230,8 @@ pub(super) fn check_same_site(front: &Front, headers: &HeaderMap) -> Result<(), 
 }
 
 /// Returns the value of the session cookie.
-pub(super) fn session_cookie<'a>(front: &Front, headers: &'a HeaderMap) -> Option<&'a str> {
-    let wanted = cookie_name(&front.public_url);
+pub(super) fn session_cookie<'a>(http: &HttpState, headers: &'a HeaderMap) -> Option<&'a str> {
+    let wanted = cookie_name(&http.public_url);
     let lines = headers.get_all("cookie").iter();
     lines
         .filter_map(|line| line.to_str().ok())

@@ -4,10 +4,10 @@
 //! none.
 
 use super::event_stream::{EventSource, event, reply};
-use super::front::Front;
 use super::reply::Reply;
 use super::request::{Call, Param, ParamKind};
 use super::route::{Content, Handler, Resource, Route, RouteAnswer, SHARED, Tag};
+use super::state::HttpState;
 use super::subscribers::Subscription;
 use crate::domain::RefusalCode;
 use crate::domain::render::CheckoutEventView;
@@ -48,7 +48,7 @@ pub(super) static RESOURCE: Resource = Resource {
 
 /// Source of the events for one checkout page.
 struct CheckoutEvents {
-    front: Arc<Front>,
+    http: Arc<HttpState>,
     subscription: Subscription,
     id: String,
     token: String,
@@ -63,17 +63,17 @@ async fn stream(call: Call) -> Result<Reply, Error> {
     let resumed = call.headers.get(LAST_EVENT_ID);
     let resumed = resumed.and_then(|version| version.to_str().ok());
     let told = resumed.or(call.query.text("since")).unwrap_or_default();
-    let service = &call.front.service;
+    let service = &call.http.service;
     let known = service.checkout_state(call.first_param(), token)?;
     let events = CheckoutEvents {
-        front: Arc::clone(&call.front),
-        subscription: call.front.subscribers.subscribe(&known.invoice),
+        http: Arc::clone(&call.http),
+        subscription: call.http.subscribers.subscribe(&known.invoice),
         id: known.invoice,
         token: token.to_owned(),
         sent_version: told.to_owned(),
         is_stale: true,
     };
-    Ok(reply(&call.front, events))
+    Ok(reply(&call.http, events))
 }
 
 impl EventSource for CheckoutEvents {
@@ -82,7 +82,7 @@ impl EventSource for CheckoutEvents {
             if !self.is_stale {
                 self.subscription.changed().await;
             }
-            let state = self.front.service.checkout_state(&self.id, &self.token);
+            let state = self.http.service.checkout_state(&self.id, &self.token);
             let state =
                 state.inspect_err(|error| log::debug!("checkout stream ended: error={error}"));
             let state = state.ok()?;

@@ -9,8 +9,6 @@ mod call_notice;
 mod simulated;
 
 use super::connection::IncomingBody;
-use super::front::faults::Fault;
-use super::front::{Front, HttpSettings, OperationTable, RequestId};
 use super::pages::ErrorContext;
 use super::policy::PagePolicy;
 use super::reply::Reply;
@@ -18,6 +16,8 @@ use super::request::{Call, Query, masked_path, path_values};
 use super::route::{AnswerPolicy, ListenerRoutes, ReplyFuture, Route};
 use super::router::{RouteMatch, Router};
 use super::routes::routes;
+use super::state::faults::Fault;
+use super::state::{HttpSettings, HttpState, OperationTable, RequestId};
 use super::stream::ReplyBody;
 use super::{accept, error, large_answers, openapi, pages, public, reference};
 use crate::clock::Clock;
@@ -72,7 +72,7 @@ impl std::error::Error for DroppedAnswer {}
 
 /// Answers the requests of a listener, with the listener's routes and the state that all handlers share.
 pub(super) struct Dispatcher {
-    pub(super) front: Arc<Front>,
+    pub(super) http: Arc<HttpState>,
     router: Router,
     /// `true` if the listener has TLS, so that answers tell browsers to use HTTPS only.
     has_tls: bool,
@@ -82,24 +82,24 @@ pub(super) struct Dispatcher {
 ///
 /// # Errors
 /// [`Error::Failed`] if the system has no randomness for request ids.
-pub fn create_front(
+pub fn create_state(
     service: Arc<Service>,
     clock: Arc<Clock>,
     settings: HttpSettings,
-) -> Result<Arc<Front>, Error> {
+) -> Result<Arc<HttpState>, Error> {
     let interface = OperationTable {
         operations: routes(true).map(Route::operation_info).collect(),
         document: openapi::document,
         reference: reference::reference,
     };
-    Front::new(service, clock, settings, interface).map(Arc::new)
+    HttpState::new(service, clock, settings, interface).map(Arc::new)
 }
 
 impl Dispatcher {
     /// Creates the dispatcher of a listener that serves these routes.
-    pub(super) fn new(front: Arc<Front>, scope: ListenerRoutes, has_tls: bool) -> Dispatcher {
-        let router = Router::new(routes(front.sandbox.is_some()), scope);
-        Dispatcher { front, router, has_tls }
+    pub(super) fn new(http: Arc<HttpState>, scope: ListenerRoutes, has_tls: bool) -> Dispatcher {
+        let router = Router::new(routes(http.sandbox.is_some()), scope);
+        Dispatcher { http, router, has_tls }
     }
 
     /// Answers a request. The body is read even if the request is refused: an unread body would force the server to
@@ -109,15 +109,15 @@ impl Dispatcher {
         peer: IpAddr,
         request: Request<IncomingBody>,
     ) -> Result<Response<ReplyBody>, DroppedAnswer> {
-        let front = &self.front;
-        let id = front.next_request_id();
-        let stopwatch = log::log_enabled!(log::Level::Debug).then(|| front.clock.stopwatch());
+        let http = &self.http;
+        let id = http.next_request_id();
+        let stopwatch = log::log_enabled!(log::Level::Debug).then(|| http.clock.stopwatch());
         let (mut parts, body) = request.into_parts();
         let (method, uri) = (parts.method.clone(), mem::take(&mut parts.uri));
         let path = uri.path();
         let found = self.router.find(&method, path);
         // The permit of a large body is held until the request is answered.
-        let (body, _permit) = receive_body(front, &found, &parts, body).await;
+        let (body, _permit) = receive_body(http, &found, &parts, body).await;
         let is_whole = body.is_ok();
         let (number, form) = match &found {
             RouteMatch::Route(number, route, _) => (Some(*number), route.form),
@@ -125,17 +125,17 @@ impl Dispatcher {
                 (None, self.router.error_form(path))
             }
         };
-        let context = ErrorContext::new(front, id, form, &uri, &parts.headers, body.as_ref().ok());
+        let context = ErrorContext::new(http, id, form, &uri, &parts.headers, body.as_ref().ok());
         let browser_languages = browser_languages(&found, form, &parts.headers);
         let refused = |error| error_reply(&context, error);
-        let host = admit_host(front, &found, &uri, &parts.headers);
+        let host = admit_host(http, &found, &uri, &parts.headers);
         let fault = match (&host, &found) {
-            (Ok(()), RouteMatch::Route(_, route, _)) => simulated_fault(front, route).await,
+            (Ok(()), RouteMatch::Route(_, route, _)) => simulated_fault(http, route).await,
             _ => None,
         };
         let simulated = fault.as_ref().and_then(|fault| fault.status);
         let uri = &uri;
-        let call_notice = CallNotice::new(front, &found, uri, &parts, &body);
+        let call_notice = CallNotice::new(http, &found, uri, &parts, &body);
         let arrived = ArrivedRequest { peer, uri, parts, body };
         let reply = match found {
             _ if let Err(refusal) = host => refused(refusal.into()),
@@ -143,7 +143,7 @@ impl Dispatcher {
                 Some(status) => {
                     simulated::fault_reply(&self.router.methods(path), route, status, &context)
                 }
-                None => answer_route(front, route, values, arrived, &context).await,
+                None => answer_route(http, route, values, arrived, &context).await,
             },
             RouteMatch::OtherMethods(_) | RouteMatch::Nothing
                 if method == Method::OPTIONS && form.is_shared =>
@@ -161,9 +161,9 @@ impl Dispatcher {
         let reply = with_common_headers(reply, &method, form, is_whole, id);
         let reply = self.with_server_headers(reply, form);
         if let Some(call_notice) = call_notice {
-            call_notice.notify(front, id, &reply);
+            call_notice.notify(http, id, &reply);
         }
-        front.metrics.count_answer(number, reply.status.as_u16());
+        http.metrics.count_answer(number, reply.status.as_u16());
         if let Some(stopwatch) = stopwatch {
             let (status, ms, path) =
                 (reply.status.as_u16(), stopwatch.elapsed_ms(), masked_path(path));
@@ -177,9 +177,9 @@ impl Dispatcher {
 
     /// Adds the headers that depend on the server: the time of a sandbox, and HTTPS only.
     fn with_server_headers(&self, mut reply: Reply, form: AnswerPolicy) -> Reply {
-        if self.front.sandbox.is_some() && form.is_private && !form.is_shared {
+        if self.http.sandbox.is_some() && form.is_private && !form.is_shared {
             // Pages compute how long ago things happened, and the clock of a sandbox can be moved.
-            reply = reply.with_owned_header(DATE, self.front.now().http_date());
+            reply = reply.with_owned_header(DATE, self.http.now().http_date());
         }
         if self.has_tls {
             reply = reply.with_static_header(STRICT_TRANSPORT_SECURITY, HTTPS_ONLY);
@@ -244,21 +244,21 @@ fn with_common_headers(
 }
 
 /// Takes the simulated fault for this call, and waits for the fault's delay. Returns `None` if the call has no fault.
-async fn simulated_fault(front: &Front, route: &Route) -> Option<Fault> {
-    let fault = front.sandbox.as_ref()?.faults.take_fault(route.operation_info())?;
-    front.run_until_closed(tokio::time::sleep(fault.delay)).await;
+async fn simulated_fault(http: &HttpState, route: &Route) -> Option<Fault> {
+    let fault = http.sandbox.as_ref()?.faults.take_fault(route.operation_info())?;
+    http.run_until_closed(tokio::time::sleep(fault.delay)).await;
     Some(fault)
 }
 
 /// Refuses a `Host` header that the sandbox does not accept. Without this check, other sites could call the many
 /// operations that need no key.
 fn admit_host(
-    front: &Front,
+    http: &HttpState,
     found: &RouteMatch,
     uri: &Uri,
     headers: &HeaderMap,
 ) -> Result<(), Refusal> {
-    match (&front.sandbox, found) {
+    match (&http.sandbox, found) {
         (None, _) => Ok(()),
         (Some(_), RouteMatch::Route(_, route, _)) if route.takes_any_host => Ok(()),
         (Some(sandbox), _) => sandbox.hosts.admit(uri, headers),
@@ -267,19 +267,19 @@ fn admit_host(
 
 /// Answers a request for which the router found a route.
 async fn answer_route(
-    front: &Arc<Front>,
+    http: &Arc<HttpState>,
     route: &'static Route,
     values: Vec<String>,
     arrived: ArrivedRequest<'_>,
     context: &ErrorContext<'_>,
 ) -> Reply {
     let mut limits = Vec::new();
-    let mut reply = match start_handler(front, route, values, arrived, &mut limits) {
+    let mut reply = match start_handler(http, route, values, arrived, &mut limits) {
         Ok(started) => {
-            started.into_reply(front).await.unwrap_or_else(|error| error_reply(context, error))
+            started.into_reply(http).await.unwrap_or_else(|error| error_reply(context, error))
         }
         Err(error) => {
-            slow_down_guessing(front, &error).await;
+            slow_down_guessing(http, &error).await;
             error_reply(context, error)
         }
     };
@@ -297,11 +297,11 @@ struct StartedAnswer {
 impl StartedAnswer {
     /// Waits for the handler's answer. Refuses a large answer if the caller has too many large answers in
     /// transmission.
-    async fn into_reply(self, front: &Front) -> Result<Reply, Error> {
+    async fn into_reply(self, http: &HttpState) -> Result<Reply, Error> {
         let reply = self.answering.await?;
         match self.quota_owner {
             Some(quota_owner) => {
-                large_answers::admit(&front.large_answers, quota_owner, reply).await
+                large_answers::admit(&http.large_answers, quota_owner, reply).await
             }
             None => Ok(reply),
         }
@@ -309,18 +309,18 @@ impl StartedAnswer {
 }
 
 /// Delays the answer to an unknown key, so that guessing is slow. Does not delay in a sandbox, whose keys are public.
-async fn slow_down_guessing(front: &Front, error: &Error) {
+async fn slow_down_guessing(http: &HttpState, error: &Error) {
     let is_guess =
         matches!(error, Error::Refused(refusal) if refusal.code == RefusalCode::Unauthorized);
-    if is_guess && front.sandbox.is_none() {
-        front.run_until_closed(tokio::time::sleep(UNAUTHORIZED_DELAY)).await;
+    if is_guess && http.sandbox.is_none() {
+        http.run_until_closed(tokio::time::sleep(UNAUTHORIZED_DELAY)).await;
     }
 }
 
 /// Checks a request and starts its handler. Stores the rate limit headers in `limits`, because error answers have
 /// these headers as well.
 fn start_handler(
-    front: &Arc<Front>,
+    http: &Arc<HttpState>,
     route: &'static Route,
     path: Vec<String>,
     ArrivedRequest { peer, uri, parts, body }: ArrivedRequest<'_>,
@@ -333,12 +333,12 @@ fn start_handler(
         return Err(Refusal::new(RefusalCode::HeadersTooLarge, message).into());
     }
     let bytes: &[u8] = body.as_deref().unwrap_or_default();
-    let admitted = admit(front, route, &parts, bytes, limits)?;
+    let admitted = admit(http, route, &parts, bytes, limits)?;
     let quota_owner = admitted.quota_owner();
     let query = Query::parse(query_text, route.query)?;
     let answering = admitted.run(Call {
-        front: Arc::clone(front),
-        now: front.now(),
+        http: Arc::clone(http),
+        now: http.now(),
         headers: parts.headers,
         peer,
         body: body?,

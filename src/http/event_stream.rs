@@ -3,8 +3,8 @@
 //! Invariant: a stream ends when the server stops. While a stream has nothing to send, its connection counts as
 //! waiting and can be closed for a new connection.
 
-use super::front::Front;
 use super::reply::Reply;
+use super::state::HttpState;
 use super::stream::{LiveStream, ReplyBody};
 use hyper::body::Bytes;
 use std::future::Future;
@@ -26,8 +26,8 @@ pub(super) trait EventSource: Send + Sized + 'static {
 }
 
 /// Returns status 200 with a stream that continues until the source, the client or the server ends the stream.
-pub(super) fn reply(front: &Arc<Front>, source: impl EventSource) -> Reply {
-    let body = ReplyBody::Live(live_stream(Arc::clone(front), source));
+pub(super) fn reply(http: &Arc<HttpState>, source: impl EventSource) -> Reply {
+    let body = ReplyBody::Live(live_stream(Arc::clone(http), source));
     Reply::stream(CONTENT_TYPE, body)
 }
 
@@ -41,13 +41,13 @@ pub(super) fn event_without_id(name: &str, data: &str) -> String {
     format!("event: {name}\ndata: {data}\n\n")
 }
 
-fn live_stream(front: Arc<Front>, mut source: impl EventSource) -> LiveStream {
+fn live_stream(http: Arc<HttpState>, mut source: impl EventSource) -> LiveStream {
     LiveStream(Box::pin(async move {
         let next = tokio::time::timeout(HEARTBEAT_PAUSE, source.next());
-        let text: Bytes = match front.run_until_closed(next).await? {
+        let text: Bytes = match http.run_until_closed(next).await? {
             Ok(event) => event?.into(),
             Err(_) => Bytes::from_static(HEARTBEAT.as_bytes()),
         };
-        Some((text, live_stream(front, source)))
+        Some((text, live_stream(http, source)))
     }))
 }

@@ -1,6 +1,6 @@
 //! Transport: hyper, connections, routes, authentication, limits, statuses, documents.
 //!
-//! The modules are layered, and a module uses only lower modules. From low to high: shared state (`front`), requests
+//! The modules are layered, and a module uses only lower modules. From low to high: shared state (`state`), requests
 //! and replies (`request`, `reply`), routes as data (`route`), handlers, the list of routes (`routes`). On top are
 //! the modules that use the list: the router, the documents and the dispatcher.
 
@@ -17,7 +17,6 @@ mod error;
 mod event_stream;
 mod expiring_map;
 mod files;
-mod front;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod hashing;
@@ -49,6 +48,7 @@ mod routes;
 mod sandbox;
 mod second_factor_code;
 mod server;
+mod state;
 mod stream;
 mod subscribers;
 mod throttle;
@@ -56,10 +56,7 @@ mod tls;
 
 pub use auth::Auth;
 pub use client::TrustedProxyCheck;
-pub use dispatch::create_front;
-pub use front::inbox::Inboxes;
-pub use front::sandbox::{ClockChange, SandboxControls, SandboxSettings};
-pub use front::{Boxed, DocumentKind, HttpSettings};
+pub use dispatch::create_state;
 pub use hosts::AllowedHost;
 pub use metrics::MetricsToken;
 pub use openapi::document;
@@ -67,6 +64,9 @@ pub use plain_http::PlainHttp;
 pub use route::{ListenerRoutes, RecentPassword, Route};
 pub use routes::routes;
 pub use server::{ConnectionLimits, Listener};
+pub use state::inbox::Inboxes;
+pub use state::sandbox::{ClockChange, SandboxControls, SandboxSettings};
+pub use state::{Boxed, DocumentKind, HttpSettings};
 pub use subscribers::Subscribers;
 pub use throttle::PasswordLimits;
 pub use tls::Tls;

@@ -13,9 +13,9 @@ mod used;
 pub(super) mod webhooks;
 
 use super::auth::{Auth, cookie_name};
-use super::front::DocumentKind;
 use super::route::{Route, Tag};
 use super::routes::routes;
+use super::state::DocumentKind;
 use crate::domain::fields::Component;
 use answers::{headers, responses};
 use components::schemas;

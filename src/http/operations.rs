@@ -15,7 +15,7 @@ pub(super) fn run_operation(
     quota_owner: Option<QuotaOwner>,
     run: impl FnOnce(&Context<'_>) -> Result<Job, Error>,
 ) -> ReplyFuture {
-    let service = &call.front.service;
+    let service = &call.http.service;
     let job = run(&Context {
         service,
         now: call.now,
@@ -34,11 +34,11 @@ pub(super) fn run_operation(
         Ok(Job::Done(outcome)) => Box::pin(ready(outcome_reply(outcome))),
         Ok(Job::Wait(step)) => Box::pin(async move { outcome_reply(step.await?) }),
         Ok(Job::Read(work)) => {
-            let (front, service) = (Arc::clone(&call.front), Arc::clone(service));
+            let (http, service) = (Arc::clone(&call.http), Arc::clone(service));
             Box::pin(async move {
                 let work = move || work(&service);
                 outcome_reply(match quota_owner {
-                    Some(quota_owner) => front.long_reads.read(quota_owner, work).await?,
+                    Some(quota_owner) => http.long_reads.read(quota_owner, work).await?,
                     None => work()?,
                 })
             })

@@ -4,8 +4,8 @@
 //! checked (`throttle`). If the caller disconnects before the answer, the count is undone.
 
 use super::client;
-use super::front::Front;
 use super::request::Call;
+use super::state::HttpState;
 use super::throttle::{ClientKind, Target, Throttle};
 use crate::domain::Refusal;
 use crate::domain::user::check_password;
@@ -35,10 +35,10 @@ impl ClientIdentity {
     /// [`Error::Failed`] if the database cannot be read.
     pub(super) fn client_kind(
         &self,
-        front: &Front,
+        http: &HttpState,
         mark: &CredentialSnapshot,
     ) -> Result<ClientKind, Error> {
-        let is_known = self.is_member || front.service.is_known_client(mark, &self.client)?;
+        let is_known = self.is_member || http.service.is_known_client(mark, &self.client)?;
         Ok(if is_known { ClientKind::Known } else { ClientKind::Unknown })
     }
 
@@ -78,12 +78,12 @@ impl PasswordAttempt {
 /// # Errors
 /// `invalid_credentials`, `too_many_attempts`, `overloaded`.
 pub(super) async fn verify_user(
-    front: &Front,
+    http: &HttpState,
     turn: &ClientIdentity,
     email: &str,
     password: String,
 ) -> Result<VerifiedUser, Error> {
-    verify_and_hash(front, turn, email, password, None).await.map(|(proven, _)| proven)
+    verify_and_hash(http, turn, email, password, None).await.map(|(proven, _)| proven)
 }
 
 /// Checks the password, and returns the verified user and the hash of the new password.
@@ -91,14 +91,14 @@ pub(super) async fn verify_user(
 /// # Errors
 /// The errors of [`verify_user`]; `invalid_request` for a new password that is too short.
 pub(super) async fn verify_and_hash_new(
-    front: &Front,
+    http: &HttpState,
     turn: &ClientIdentity,
     email: &str,
     password: String,
     new: String,
 ) -> Result<(VerifiedUser, String), Error> {
     check_password(&new)?;
-    let (proven, hash) = verify_and_hash(front, turn, email, password, Some(new)).await?;
+    let (proven, hash) = verify_and_hash(http, turn, email, password, Some(new)).await?;
     let hash = hash.ok_or_else(|| Error::Failed("a password was not hashed".to_owned()))?;
     Ok((proven, hash))
 }
@@ -108,40 +108,40 @@ pub(super) async fn verify_and_hash_new(
 /// # Errors
 /// `invalid_request` if the password is too short, `too_many_attempts`, `overloaded`.
 pub(super) async fn hash_password(
-    front: &Front,
+    http: &HttpState,
     turn: &ClientIdentity,
     password: String,
 ) -> Result<String, Error> {
     check_password(&password)?;
-    let hashing = &front.hashing;
+    let hashing = &http.hashing;
     hashing.run(&turn.client, move |hasher| hasher.hash(&password), || ()).await?
 }
 
 async fn verify_and_hash(
-    front: &Front,
+    http: &HttpState,
     turn: &ClientIdentity,
     email: &str,
     password: String,
     new: Option<String>,
 ) -> Result<(VerifiedUser, Option<String>), Error> {
     let client = turn.client.clone();
-    let credentials = front.service.credentials_by_email(email)?;
+    let credentials = http.service.credentials_by_email(email)?;
     let target = match credentials.credential_snapshot() {
-        Some(mark) => Target::User(mark, turn.client_kind(front, &mark)?),
+        Some(mark) => Target::User(mark, turn.client_kind(http, &mark)?),
         None => Target::UnknownEmail(email.to_owned()),
     };
     let slowed = |refusal: &Refusal| {
         log::warn!("sign-in delayed: email={email:?} reason={}", refusal.message);
     };
-    front.throttle.check(&target, &client).inspect_err(slowed)?;
+    http.throttle.check(&target, &client).inspect_err(slowed)?;
     let attempt = Arc::new(PasswordAttempt {
-        throttle: Arc::clone(&front.throttle),
+        throttle: Arc::clone(&http.throttle),
         target,
         client,
         is_counted: AtomicBool::new(false),
     });
     let (tried, unheard) = (Arc::clone(&attempt), Arc::clone(&attempt));
-    let proved = front.hashing.run(
+    let proved = http.hashing.run(
         &attempt.client,
         move |hasher| {
             tried.count_attempt()?;
@@ -153,7 +153,7 @@ async fn verify_and_hash(
     );
     let proved: Result<_, Error> = proved.await?;
     match &proved {
-        Ok(_) => front.throttle.record_success(&attempt.target, &attempt.client),
+        Ok(_) => http.throttle.record_success(&attempt.target, &attempt.client),
         Err(Error::Refused(refusal)) => {
             log::warn!("sign-in failed: email={email:?} reason={}", refusal.message);
         }
@@ -168,9 +168,9 @@ async fn verify_and_hash(
 /// `forbidden`, `too_many_attempts`.
 pub(super) fn check_setup_token(call: &Call, token: &str) -> Result<(), Error> {
     let (throttle, ClientIdentity { client, .. }) =
-        (&call.front.throttle, ClientIdentity::for_client(call));
+        (&call.http.throttle, ClientIdentity::for_client(call));
     throttle.count_attempt(&Target::SetUp, &client)?;
-    call.front.service.check_setup_token(call.now, token)?;
+    call.http.service.check_setup_token(call.now, token)?;
     throttle.record_success(&Target::SetUp, &client);
     Ok(())
 }

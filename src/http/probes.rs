@@ -70,18 +70,18 @@ async fn livez(_: Call) -> Result<Reply, Error> {
 
 /// Readiness probe: succeeds if the server is not shutting down, the database is readable, and writes are accepted.
 async fn readyz(call: Call) -> Result<Reply, Error> {
-    if call.front.is_closed() {
+    if call.http.is_closed() {
         return Err(Refusal::new(RefusalCode::Overloaded, "the server is stopping").into());
     }
-    call.front.service.check_file()?;
-    call.front.service.check_writes()?;
+    call.http.service.check_file()?;
+    call.http.service.check_writes()?;
     let page = match call.query.text("verbose") {
         None => "ok\n".to_owned(),
         Some(_) => {
-            let doubt = call.front.clock.untrusted_wall_clock();
+            let doubt = call.http.clock.untrusted_wall_clock();
             let clock = doubt.map_or("ok".to_owned(), |doubt| doubt.to_string());
-            let rates = call.front.service.rates_summary(call.now)?;
-            let chains = call.front.service.chains_summary(call.now)?;
+            let rates = call.http.service.rates_summary(call.now)?;
+            let chains = call.http.service.chains_summary(call.now)?;
             format!("file: ok\nwrites: ok\nrates: {rates}\nchains: {chains}\nclock: {clock}\n")
         }
     };
@@ -89,14 +89,14 @@ async fn readyz(call: Call) -> Result<Reply, Error> {
 }
 
 async fn send_metrics(call: Call, _: Scraper) -> Result<Reply, Error> {
-    let service = &call.front.service;
+    let service = &call.http.service;
     let of_file = read_gauges(&call);
     // The counters tell of a damaged file even if these gauges cannot be read.
     let (rates_missing, chains, mail) = match of_file {
         Err(_) if service.is_damaged() => (0, Vec::new(), None),
         read => read?,
     };
-    let page = call.front.metrics.render_page(&Gauges {
+    let page = call.http.metrics.render_page(&Gauges {
         writes_waiting: service.waiting_write_count(),
         writes_refused: service.check_writes().is_err(),
         is_locked: service.is_locked(),
@@ -112,13 +112,13 @@ async fn send_metrics(call: Call, _: Scraper) -> Result<Reply, Error> {
 
 /// Reads the gauges that are in the file: the missing rates, the chains and the e-mails.
 fn read_gauges(call: &Call) -> Result<(usize, Vec<ChainView>, Option<MailCounts>), Error> {
-    let service = &call.front.service;
-    let has_mail = call.front.sandbox.is_none() && service.has_mail();
+    let service = &call.http.service;
+    let has_mail = call.http.sandbox.is_none() && service.has_mail();
     let mail = has_mail.then(|| service.mail_counts()).transpose()?;
     Ok((service.missing_rate_count(call.now)?, service.chain_views(call.now)?, mail))
 }
 
 async fn send_document(call: Call) -> Result<Reply, Error> {
-    let document = call.front.interface_document();
+    let document = call.http.interface_document();
     Ok(Reply::json(StatusCode::OK, document))
 }

@@ -8,12 +8,12 @@ mod fields;
 
 use super::auth::Auth;
 use super::error;
-use super::front::DocumentKind;
 use super::openapi::components::schemas;
 use super::openapi::errors::example_text;
 use super::openapi::parameters::{Parameter, parameters};
 use super::openapi::webhooks;
 use super::route::{self, Route, RouteAnswer, Tag};
+use super::state::DocumentKind;
 use crate::domain::{EventType, RefusalCode};
 use crate::web::reference::{
     Body, Content, ErrorDoc, ErrorGroup, Field, ObjectDoc, OperationDoc, ResponseDoc, Topic,

@@ -3,8 +3,8 @@
 //! Invariant: the query of a request has been checked against the parameters of its route.
 
 use super::client;
-use super::front::Front;
 use super::policy::PagePolicy;
+use super::state::HttpState;
 pub(super) use crate::api::query::{ID_CHARS_MAX, Param, ParamKind, Query, url_decode};
 use crate::domain::fields::Fields;
 use crate::domain::{Mode, Refusal, Time, WalletSecret, id};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// A request for a handler.
 pub(super) struct Call {
-    pub(super) front: Arc<Front>,
+    pub(super) http: Arc<HttpState>,
     pub(super) now: Time,
     pub(super) headers: HeaderMap,
     /// Address of the connected peer, which is the client or the proxy nearest to the server.
@@ -37,12 +37,12 @@ impl Call {
     /// `not_found` if the account does not exist or the member may not use it.
     pub(super) fn scope(&self, member: &Member) -> Result<Scope, Error> {
         let mode = self.query.enum_value("mode")?.unwrap_or(Mode::Live);
-        self.front.service.scope_of_account(member, self.first_param(), mode)
+        self.http.service.scope_of_account(member, self.first_param(), mode)
     }
 
     /// Returns the address of the client, not of a trusted proxy between client and server.
     pub(super) fn client_address(&self) -> IpAddr {
-        client::client_address(self.peer, &self.headers, &self.front.trusted_proxy)
+        client::client_address(self.peer, &self.headers, &self.http.trusted_proxy)
     }
 
     /// Returns the first parameter of the path.

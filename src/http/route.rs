@@ -4,11 +4,11 @@
 
 use super::auth::{Auth, Operator, Scraper};
 pub(super) use super::content::{Content, RouteAnswer};
-use super::front::sandbox::Sandbox;
-use super::front::{Boxed, OperationInfo};
 use super::policy::PagePolicy;
 use super::reply::Reply;
 use super::request::{Call, Param};
+use super::state::sandbox::Sandbox;
+use super::state::{Boxed, OperationInfo};
 pub use crate::api::operation::RecentPassword;
 pub(super) use crate::api::operation::{Body, Upload};
 use crate::api::operation::{Operation as Declared, OperationFn};

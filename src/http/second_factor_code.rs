@@ -3,8 +3,8 @@
 //! Invariant: a code counts as wrong until the check has accepted the code, even if the caller disconnects. A right
 //! password does not reset the count of wrong codes. A right code that was used before does not count as wrong.
 
-use super::front::Front;
 use super::password::ClientIdentity;
+use super::state::HttpState;
 use super::throttle::{Target, Throttle};
 use crate::domain::{EnteredCode, Refusal, RefusalCode, second_factor};
 use crate::service::Error;
@@ -20,7 +20,7 @@ pub(super) struct CodeAttempt {
 impl CodeAttempt {
     /// Prepares an attempt for the code in a request. `run_counted` counts the attempt.
     pub(super) fn new(
-        front: &Front,
+        http: &HttpState,
         turn: &ClientIdentity,
         mark: CredentialSnapshot,
         code: Option<&EnteredCode>,
@@ -28,9 +28,7 @@ impl CodeAttempt {
         let target = match code {
             None => None,
             Some(EnteredCode::OfApp(_)) if turn.is_member => Some(Target::SessionCode(mark)),
-            Some(EnteredCode::OfApp(_)) => {
-                Some(Target::Code(mark, turn.client_kind(front, &mark)?))
-            }
+            Some(EnteredCode::OfApp(_)) => Some(Target::Code(mark, turn.client_kind(http, &mark)?)),
             Some(EnteredCode::Recovery(_)) => Some(Target::RecoveryCode(mark)),
         };
         Ok(CodeAttempt { at: target.map(|target| (target, turn.client.clone())) })

@@ -6,10 +6,10 @@
 use super::connection::{IncomingBody, MinReadRate, Socket, TrackedBody};
 use super::connection_slots::{Slot, SlotOutcome, Slots};
 use super::dispatch::{Dispatcher, DroppedAnswer};
-use super::front::Front;
 use super::live_streams::Handover;
 use super::plain_http::PlainHttp;
 use super::route::ListenerRoutes;
+use super::state::HttpState;
 use super::tls::{ClientStream, Tls};
 use hyper::Request;
 use hyper::body::Incoming;
@@ -92,7 +92,7 @@ enum Purpose {
 
 /// State for accepting and serving connections.
 struct Acceptor {
-    front: Arc<Front>,
+    http: Arc<HttpState>,
     limits: ConnectionLimits,
     slots: Arc<Slots>,
     protocol: Protocol,
@@ -146,25 +146,25 @@ impl Listener {
     /// Serves connections until `stop` is true, then waits for answers in progress.
     pub async fn serve(
         self,
-        front: Arc<Front>,
+        http: Arc<HttpState>,
         limits: ConnectionLimits,
         mut stop: watch::Receiver<bool>,
     ) {
-        let acceptor = Acceptor::new(front, self.purpose, limits);
+        let acceptor = Acceptor::new(http, self.purpose, limits);
         tokio::select! {
             _ = stop.wait_for(|stop| *stop) => {}
             () = acceptor.accept_from(&self.inner) => {}
             () = acceptor.close_silent() => {}
         }
-        acceptor.front.close();
+        acceptor.http.close();
         drop(self.inner);
         acceptor.drain().await;
     }
 }
 
 impl Acceptor {
-    fn new(front: Arc<Front>, purpose: Purpose, limits: ConnectionLimits) -> Acceptor {
-        let slots = Slots::new(limits.connections_max, front.clock.stopwatch());
+    fn new(http: Arc<HttpState>, purpose: Purpose, limits: ConnectionLimits) -> Acceptor {
+        let slots = Slots::new(limits.connections_max, http.clock.stopwatch());
         let mut builder = http1::Builder::new();
         // Hyper's own header timeout would create a timer for each request. `close_silent` enforces the time limit
         // instead.
@@ -172,13 +172,13 @@ impl Acceptor {
         let pace = MinReadRate::new(limits.write_bytes_min, limits.write_span_ms);
         let (answers, tls) = match purpose {
             Purpose::Routes(scope, tls) => {
-                let dispatcher = Dispatcher::new(Arc::clone(&front), scope, tls.is_some());
+                let dispatcher = Dispatcher::new(Arc::clone(&http), scope, tls.is_some());
                 (Answers::Routes(Arc::new(dispatcher)), tls)
             }
             Purpose::Plain(plain) => (Answers::Plain(plain), None),
         };
         let (protocol, graceful) = (Protocol { builder, pace }, GracefulShutdown::new());
-        Acceptor { front, limits, slots, protocol, answers, tls, graceful }
+        Acceptor { http, limits, slots, protocol, answers, tls, graceful }
     }
 
     /// Accepts connections in an endless loop.
@@ -212,7 +212,7 @@ impl Acceptor {
 
     /// Waits for a slot for a connection of this peer. Returns `None` if the client has used its share of the slots.
     async fn slot_for(&self, peer: IpAddr) -> Option<Slot> {
-        let is_proxy = (self.front.trusted_proxy)(peer);
+        let is_proxy = (self.http.trusted_proxy)(peer);
         let is_near = peer.is_loopback() && !self.limits.loopback_is_limited;
         let client = (!is_proxy && !is_near).then_some(peer);
         loop {

@@ -215,10 +215,10 @@ mod tests {
         ] {
             let files = [
                 ("src/http/mod.rs", ""),
-                ("src/http/front.rs", used),
+                ("src/http/state.rs", used),
                 ("src/http/error.rs", ""),
                 ("src/http/routes.rs", "use super::api::events;"),
-                ("src/http/api/events.rs", "use crate::http::front::Front;"),
+                ("src/http/api/events.rs", "use crate::http::state::HttpState;"),
             ];
             assert_finds(circular_uses, &files, &["src/http/api/events.rs:1"]);
         }
@@ -229,8 +229,8 @@ mod tests {
         ];
         assert_finds(circular_uses, &files, &["src/http/api/a.rs:1"]);
         let files =
-            [("src/http/mod.rs", "pub use routes::all;"), ("src/http/front.rs", "use super::all;")];
-        assert_finds(circular_uses, &files, &["src/http/front.rs:1"]);
+            [("src/http/mod.rs", "pub use routes::all;"), ("src/http/state.rs", "use super::all;")];
+        assert_finds(circular_uses, &files, &["src/http/state.rs:1"]);
     }
 
     #[test]

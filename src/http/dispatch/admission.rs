@@ -3,10 +3,10 @@
 use crate::api::operation::{Context, Job, OperationFn, Outcome};
 use crate::domain::Refusal;
 use crate::http::auth::{self, Operator, Scraper};
-use crate::http::front::Front;
-use crate::http::front::sandbox::Sandbox;
 use crate::http::request::Call;
 use crate::http::route::{Handler, ReplyFuture, Route};
+use crate::http::state::HttpState;
+use crate::http::state::sandbox::Sandbox;
 use crate::http::{limit, operations};
 use crate::service::{Caller, Error, Member, QuotaOwner};
 use hyper::HeaderMap;
@@ -58,7 +58,7 @@ impl AdmittedHandler {
 /// Authenticates the caller of a route. Stores the rate limit headers in `limits`, because error answers have these
 /// headers as well. `body` is empty if the body could not be read.
 pub(super) fn admit(
-    front: &Front,
+    http: &HttpState,
     route: &'static Route,
     parts: &Parts,
     body: &[u8],
@@ -68,24 +68,24 @@ pub(super) fn admit(
     Ok(match route.handler {
         Handler::Open(handler) => AdmittedHandler::Open(handler),
         Handler::Session(handler) => {
-            let member = auth::authenticate_member(front, method, headers)?;
-            require_recent_password(front, route, &member, body)?;
+            let member = auth::authenticate_member(http, method, headers)?;
+            require_recent_password(http, route, &member, body)?;
             AdmittedHandler::Session(handler, member)
         }
         Handler::Operator(handler) => {
-            let operator = auth::authenticate_operator(front, method, headers)?;
-            require_recent_password(front, route, &operator, body)?;
+            let operator = auth::authenticate_operator(http, method, headers)?;
+            require_recent_password(http, route, &operator, body)?;
             AdmittedHandler::Operator(handler, operator)
         }
         Handler::Metrics(handler) => {
-            AdmittedHandler::Metrics(handler, auth::authenticate_scraper(front, headers)?)
+            AdmittedHandler::Metrics(handler, auth::authenticate_scraper(http, headers)?)
         }
         Handler::Sandbox(handler) => {
-            AdmittedHandler::Sandbox(handler, auth::admit_to_sandbox(front, headers)?)
+            AdmittedHandler::Sandbox(handler, auth::admit_to_sandbox(http, headers)?)
         }
         Handler::Declared(operation) => {
             let (quota_owner, function) =
-                admit_declared(front, route, operation.run, parts, body, limits)?;
+                admit_declared(http, route, operation.run, parts, body, limits)?;
             AdmittedHandler::Declared(route, quota_owner, function)
         }
     })
@@ -93,7 +93,7 @@ pub(super) fn admit(
 
 /// Authenticates the caller of an operation that `api` declares, and binds the caller to the operation's function.
 fn admit_declared(
-    front: &Front,
+    http: &HttpState,
     route: &'static Route,
     run: OperationFn,
     parts: &Parts,
@@ -104,40 +104,40 @@ fn admit_declared(
     Ok(match run {
         OperationFn::Open(function) => (None, Box::new(function)),
         OperationFn::Secret(function) => {
-            let caller = admit_secret_key(front, route, headers, limits)?;
+            let caller = admit_secret_key(http, route, headers, limits)?;
             let quota_owner = caller.quota_owner();
             let work = move |context: &Context<'_>| function(context, &caller);
             (Some(quota_owner), Box::new(work))
         }
         OperationFn::Public(function) => {
-            let key = auth::authenticate_public_key(front, headers)?;
+            let key = auth::authenticate_public_key(http, headers)?;
             let quota_owner = key.quota_owner();
             let work = move |context: &Context<'_>| function(context, &key);
             (Some(quota_owner), Box::new(work))
         }
         OperationFn::Preflight => (None, Box::new(|_| Ok(Job::Done(Outcome::NOTHING)))),
         OperationFn::Session(function) => {
-            let member = auth::authenticate_member(front, method, headers)?;
-            require_recent_password(front, route, &member, body)?;
+            let member = auth::authenticate_member(http, method, headers)?;
+            require_recent_password(http, route, &member, body)?;
             let quota_owner = member.quota_owner();
             let work = move |context: &Context<'_>| function(context, &member);
             (Some(quota_owner), Box::new(work))
         }
         OperationFn::Operator(function) => {
-            let operator = auth::authenticate_operator(front, method, headers)?;
-            require_recent_password(front, route, &operator, body)?;
+            let operator = auth::authenticate_operator(http, method, headers)?;
+            require_recent_password(http, route, &operator, body)?;
             let quota_owner = operator.quota_owner();
             let work = move |context: &Context<'_>| function(context, &operator);
             (Some(quota_owner), Box::new(work))
         }
         OperationFn::Reseller(function) => {
-            let reseller = auth::authenticate_reseller(front, headers)?;
+            let reseller = auth::authenticate_reseller(http, headers)?;
             let quota_owner = reseller.quota_owner();
             let work = move |context: &Context<'_>| function(context, &reseller);
             (Some(quota_owner), Box::new(work))
         }
         OperationFn::Sandbox(function) => {
-            auth::admit_to_sandbox(front, headers)?;
+            auth::admit_to_sandbox(http, headers)?;
             (None, Box::new(function))
         }
     })
@@ -145,41 +145,41 @@ fn admit_declared(
 
 /// Authenticates a secret key. Counts the request against the rate of the key if the route is rate limited.
 fn admit_secret_key(
-    front: &Front,
+    http: &HttpState,
     route: &Route,
     headers: &HeaderMap,
     limits: &mut Vec<(HeaderName, HeaderValue)>,
 ) -> Result<Arc<Caller>, Error> {
-    let caller = auth::authenticate_secret_key(front, headers)?;
+    let caller = auth::authenticate_secret_key(http, headers)?;
     if route.is_rate_limited {
-        check_creation_limit(front, caller.key_id(), limits)?;
+        check_creation_limit(http, caller.key_id(), limits)?;
     }
     Ok(caller)
 }
 
 /// Refuses a request that needs a recently confirmed password if the user has not confirmed the password.
 fn require_recent_password(
-    front: &Front,
+    http: &HttpState,
     route: &Route,
     member: &Member,
     body: &[u8],
 ) -> Result<(), Refusal> {
     if route.recent_password.is_needed(body) {
-        member.check_recent_password(front.clock.real_now())?;
+        member.check_recent_password(http.clock.real_now())?;
     }
     Ok(())
 }
 
 /// Counts one created invoice against the rate of the key. Stores the rate limit headers in `limits`.
 fn check_creation_limit(
-    front: &Front,
+    http: &HttpState,
     key: &str,
     limits: &mut Vec<(HeaderName, HeaderValue)>,
 ) -> Result<(), Refusal> {
-    let Some(verdict) = front.limiter.count_creation(key, front.clock.uptime()) else {
+    let Some(verdict) = http.limiter.count_creation(key, http.clock.uptime()) else {
         return Ok(());
     };
-    limits.extend(limit::rate_limit_headers(&front.limiter, &verdict));
+    limits.extend(limit::rate_limit_headers(&http.limiter, &verdict));
     if verdict.allowed {
         return Ok(());
     }

@@ -6,9 +6,9 @@
 use crate::domain::{Refusal, RefusalCode};
 use crate::http::auth;
 use crate::http::connection::IncomingBody;
-use crate::http::front::Front;
 use crate::http::permits::Permit;
 use crate::http::router::RouteMatch;
+use crate::http::state::HttpState;
 use crate::service::QuotaOwner;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::{Body, Bytes};
@@ -21,7 +21,7 @@ const BODY_BYTES_MAX: usize = 64 * 1024;
 /// Receives the body of a request. Also returns the permit of a body over 64 KiB, which is held while the body is in
 /// memory.
 pub(super) async fn receive_body(
-    front: &Front,
+    http: &HttpState,
     found: &RouteMatch,
     parts: &Parts,
     body: IncomingBody,
@@ -37,13 +37,13 @@ pub(super) async fn receive_body(
     let is_large = body.size_hint().upper().is_none_or(|bytes| bytes > usual);
     let (bytes_max, permit) = match upload.filter(|_| is_large) {
         None => (BODY_BYTES_MAX, None),
-        Some(upload) => match take_permit(front, parts) {
+        Some(upload) => match take_permit(http, parts) {
             Ok(Some(permit)) => (upload.bytes_max, Some(permit)),
             Ok(None) => (BODY_BYTES_MAX, None),
             Err(refusal) => return (Err(refusal), None),
         },
     };
-    (read_body(body, bytes_max, front.body_timeout).await, permit)
+    (read_body(body, bytes_max, http.body_timeout).await, permit)
 }
 
 /// Takes one of the permits of the signed-in user. Returns `None` if nobody is signed in: the request is refused after
@@ -51,9 +51,9 @@ pub(super) async fn receive_body(
 ///
 /// # Errors
 /// `overloaded` if the user is sending too many files.
-fn take_permit(front: &Front, parts: &Parts) -> Result<Option<Permit<QuotaOwner>>, Refusal> {
-    let member = auth::authenticate_member(front, &parts.method, &parts.headers).ok();
-    member.map(|member| front.uploads.take_or_refuse(member.quota_owner())).transpose()
+fn take_permit(http: &HttpState, parts: &Parts) -> Result<Option<Permit<QuotaOwner>>, Refusal> {
+    let member = auth::authenticate_member(http, &parts.method, &parts.headers).ok();
+    member.map(|member| http.uploads.take_or_refuse(member.quota_owner())).transpose()
 }
 
 /// Reads the whole body, within this size limit and this time limit.

@@ -6,10 +6,10 @@
 use crate::clock::Stopwatch;
 use crate::domain::Refusal;
 use crate::domain::render::activity::CallView;
-use crate::http::front::{Front, RequestId};
 use crate::http::reply::Reply;
 use crate::http::route::Route;
 use crate::http::router::RouteMatch;
+use crate::http::state::{HttpState, RequestId};
 use crate::service::activity::{ActivityEntry, body_view, unstored_body_view};
 use crate::service::sandbox::is_sandbox_key;
 use hyper::body::Bytes;
@@ -43,13 +43,13 @@ pub(super) struct CallNotice {
 impl CallNotice {
     /// Collects the data of a call. Returns `None` for a call that is not reported.
     pub(super) fn new(
-        front: &Front,
+        http: &HttpState,
         found: &RouteMatch,
         uri: &Uri,
         parts: &Parts,
         body: &Result<Bytes, Refusal>,
     ) -> Option<CallNotice> {
-        front.service.activity()?;
+        http.service.activity()?;
         let path = uri.path();
         let route = match found {
             RouteMatch::Route(_, route, _) => Some(*route),
@@ -63,7 +63,7 @@ impl CallNotice {
             return None;
         }
         Some(CallNotice {
-            stopwatch: front.clock.stopwatch(),
+            stopwatch: http.clock.stopwatch(),
             method: parts.method.as_str().to_owned(),
             target: uri.path_and_query().map_or(path, PathAndQuery::as_str).to_owned(),
             operation: route.filter(|route| route.is_documented()).map(|route| route.operation),
@@ -75,8 +75,8 @@ impl CallNotice {
     }
 
     /// Notifies the sandbox's listeners of the call and its answer.
-    pub(super) fn notify(self, front: &Front, id: RequestId, reply: &Reply) {
-        let Some(activity) = front.service.activity() else {
+    pub(super) fn notify(self, http: &HttpState, id: RequestId, reply: &Reply) {
+        let Some(activity) = http.service.activity() else {
             return;
         };
         let answered = reply.body.whole_bytes().unwrap_or_default();
@@ -87,7 +87,7 @@ impl CallNotice {
         activity.add(ActivityEntry::Call(CallView {
             kind: "call",
             request_id: id.to_string(),
-            at: front.now(),
+            at: http.now(),
             method: self.method,
             target: self.target,
             operation: self.operation,

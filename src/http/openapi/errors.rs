@@ -4,10 +4,10 @@
 
 use crate::domain::{RefusalCode, Role, second_factor};
 use crate::http::auth::Auth;
-use crate::http::front::sandbox;
 use crate::http::hosts;
 use crate::http::request::Param;
 use crate::http::route::Route;
+use crate::http::state::sandbox;
 use serde_json::{Map, Value, json};
 
 /// Request id in the examples.

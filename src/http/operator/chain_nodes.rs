@@ -80,8 +80,8 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 
 /// GET /dashboard/api/chain-nodes
 async fn list(call: Call, _: Operator) -> Result<Reply, Error> {
-    match &call.front.nodes {
-        Some(nodes) => Reply::list(&call.front.service.chain_nodes(nodes.control.as_ref())?),
+    match &call.http.nodes {
+        Some(nodes) => Reply::list(&call.http.service.chain_nodes(nodes.control.as_ref())?),
         None => Reply::list(&Vec::<Json>::new()),
     }
 }
@@ -93,8 +93,8 @@ async fn set(call: Call, operator: Operator) -> Result<Reply, Error> {
     nodes.check_not_configured(chain)?;
     let label = nodes.control.check_url(chain, &url);
     let label = label.map_err(|problem| Refusal::field("url", problem))?;
-    let answer = nodes.try_node(&call.front.clock, chain, &url).await?;
-    let (service, actor) = (&call.front.service, operator.actor());
+    let answer = nodes.try_node(&call.http.clock, chain, &url).await?;
+    let (service, actor) = (&call.http.service, operator.actor());
     let stored = service.store_chain_node(call.now, actor, chain, url, label, answer).await?;
     nodes.control.follow_stored(chain)?;
     Ok(Reply::ok(stored))
@@ -104,7 +104,7 @@ async fn set(call: Call, operator: Operator) -> Result<Reply, Error> {
 async fn remove(call: Call, operator: Operator) -> Result<Reply, Error> {
     let (chain, nodes) = (chain_in_path(&call)?, nodes(&call)?);
     nodes.check_not_configured(chain)?;
-    call.front.service.remove_chain_node(call.now, operator.actor(), chain).await?;
+    call.http.service.remove_chain_node(call.now, operator.actor(), chain).await?;
     nodes.control.follow_stored(chain)?;
     Ok(Reply::no_content())
 }
@@ -113,7 +113,7 @@ async fn remove(call: Call, operator: Operator) -> Result<Reply, Error> {
 fn nodes(call: &Call) -> Result<&NodeTrials, Refusal> {
     let message = "a sandbox simulates its chains, so it has no nodes; use `coffer serve`";
     let refusal = || Refusal::new(RefusalCode::InvalidTransition, message);
-    call.front.nodes.as_ref().ok_or_else(refusal)
+    call.http.nodes.as_ref().ok_or_else(refusal)
 }
 
 /// Returns the chain in the path. Refuses an unknown chain with `not_found`.

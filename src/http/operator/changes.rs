@@ -7,11 +7,11 @@ use crate::domain::ResourceChange;
 use crate::domain::render::changes::{ChangedKinds, ChangesView};
 use crate::http::auth::session_cookie;
 use crate::http::event_stream::{EventSource, event, reply};
-use crate::http::front::Front;
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};
 use crate::http::resource_changes::ChangesSince;
 use crate::http::route::{Content, Handler, PRIVATE, Resource, Route, RouteAnswer, Tag};
+use crate::http::state::HttpState;
 use crate::service::{Error, Member};
 use crate::web::VERSION;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 
 /// Source of the events for one page.
 struct ChangeEvents {
-    front: Arc<Front>,
+    http: Arc<HttpState>,
     cookie: String,
     wakes: watch::Receiver<()>,
     /// Number of the last change that the page knows; `None` if the page knows none of this process.
@@ -58,22 +58,22 @@ struct ChangeEvents {
 }
 
 async fn stream(call: Call, _: Member) -> Result<Reply, Error> {
-    let resources = &call.front.subscribers.resources;
+    let resources = &call.http.subscribers.resources;
     let wakes = resources.subscribe();
     let known = match call.query.text("since") {
-        Some(id) => number_in_id(&call.front, id),
+        Some(id) => number_in_id(&call.http, id),
         None => Some(resources.newest_number()),
     };
-    let cookie = session_cookie(&call.front, &call.headers).unwrap_or_default().to_owned();
-    let front = Arc::clone(&call.front);
-    let events = ChangeEvents { front, cookie, wakes, known, is_first: true, has_looked: false };
-    Ok(reply(&call.front, events))
+    let cookie = session_cookie(&call.http, &call.headers).unwrap_or_default().to_owned();
+    let http = Arc::clone(&call.http);
+    let events = ChangeEvents { http, cookie, wakes, known, is_first: true, has_looked: false };
+    Ok(reply(&call.http, events))
 }
 
 /// Returns the number in the id of an event of this process; `None` for an event of another process.
-fn number_in_id(front: &Front, id: &str) -> Option<u64> {
+fn number_in_id(http: &HttpState, id: &str) -> Option<u64> {
     let (process, number) = id.split_once('-')?;
-    (process == format!("{:08x}", front.process_number())).then(|| number.parse().ok())?
+    (process == format!("{:08x}", http.process_number())).then(|| number.parse().ok())?
 }
 
 impl EventSource for ChangeEvents {
@@ -99,14 +99,14 @@ impl ChangeEvents {
     /// # Errors
     /// `unauthorized` if the session has ended.
     fn look(&mut self) -> Result<Option<String>, Error> {
-        let member = self.front.service.member_by_cookie(self.front.now(), &self.cookie)?;
+        let member = self.http.service.member_by_cookie(self.http.now(), &self.cookie)?;
         self.has_looked = true;
         self.wakes.mark_unchanged();
         let is_visible = |change: &ResourceChange| {
             member.is_operator()
                 || change.account.is_some() && change.account == member.account_seq()
         };
-        let resources = &self.front.subscribers.resources;
+        let resources = &self.http.subscribers.resources;
         let (number, changes) = match self.known {
             Some(known) => resources.since(known, is_visible),
             None => (resources.newest_number(), ChangesSince::Everything),
@@ -128,7 +128,7 @@ impl ChangeEvents {
                 ChangesSince::These(changes) => self.changed_kinds(&changes)?,
             },
         };
-        let id = format!("{:08x}-{number}", self.front.process_number());
+        let id = format!("{:08x}-{number}", self.http.process_number());
         Ok(Some(event("changes", &id, &serde_json::to_string(&view)?)))
     }
 
@@ -144,7 +144,7 @@ impl ChangeEvents {
                 continue;
             }
             let account = match change.account {
-                Some(account) => Some(self.front.service.account_id(account)?),
+                Some(account) => Some(self.http.service.account_id(account)?),
                 None => None,
             };
             let group = ChangedKinds { account, mode: change.mode, kinds: vec![change.kind] };

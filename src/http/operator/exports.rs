@@ -98,8 +98,8 @@ async fn export(call: Call, member: Member) -> Result<Reply, Error> {
         needs_review: query.text("onChain").is_some(),
     };
     let file = format!("attachment; filename={}-{}.csv", wanted.export, scope.mode());
-    let (service, now) = (Arc::clone(&call.front.service), call.now);
-    let permit = call.front.long_reads.take_export_permit(member.quota_owner())?;
+    let (service, now) = (Arc::clone(&call.http.service), call.now);
+    let permit = call.http.long_reads.take_export_permit(member.quota_owner())?;
     let body =
         ReplyBody::stream(move |pieces| stream_export(service, permit, now, scope, wanted, pieces));
     Ok(Reply::stream("text/csv; charset=utf-8", body).with_header(CONTENT_DISPOSITION, &file))

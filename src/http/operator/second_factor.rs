@@ -79,7 +79,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 
 /// POST /dashboard/api/session/second-factor
 async fn start_setup(call: Call, member: Member) -> Result<Reply, Error> {
-    let begun = call.front.service.begin_second_factor(&member).await?;
+    let begun = call.http.service.begin_second_factor(&member).await?;
     let json = to_raw_value(&NewSecondFactorView {
         object: "second_factor",
         secret: &begun.secret,
@@ -92,22 +92,22 @@ async fn start_setup(call: Call, member: Member) -> Result<Reply, Error> {
 /// POST /dashboard/api/session/second-factor/confirm
 async fn confirm_setup(call: Call, member: Member) -> Result<Reply, Error> {
     let (code, attempt) = read_code_attempt(&call, &member)?;
-    let (front, real_now) = (&call.front, call.front.clock.real_now());
-    let (service, now) = (Arc::clone(&front.service), call.now);
+    let (http, real_now) = (&call.http, call.http.clock.real_now());
+    let (service, now) = (Arc::clone(&http.service), call.now);
     let client = ClientIdentity::for_client(&call).client;
     let confirming =
         async move { service.confirm_second_factor(now, real_now, &member, code, client).await };
-    let codes = attempt.run_counted(&front.throttle, confirming).await?;
+    let codes = attempt.run_counted(&http.throttle, confirming).await?;
     Ok(Reply::ok(to_raw_value(&RecoveryCodesView { object: "recovery_codes", codes: &codes })?))
 }
 
 /// POST /dashboard/api/session/second-factor/off
 async fn turn_off(call: Call, member: Member) -> Result<Reply, Error> {
     let (code, attempt) = read_code_attempt(&call, &member)?;
-    let (front, real_now) = (&call.front, call.front.clock.real_now());
-    let (service, now) = (Arc::clone(&front.service), call.now);
+    let (http, real_now) = (&call.http, call.http.clock.real_now());
+    let (service, now) = (Arc::clone(&http.service), call.now);
     let ending = async move { service.end_own_second_factor(now, real_now, &member, code).await };
-    attempt.run_counted(&front.throttle, ending).await?;
+    attempt.run_counted(&http.throttle, ending).await?;
     Ok(Reply::no_content())
 }
 
@@ -117,9 +117,9 @@ fn read_code_attempt(call: &Call, member: &Member) -> Result<(EnteredCode, CodeA
     let needed = || Refusal::for_param(RefusalCode::InvalidRequest, "code", CODE_MISSING);
     let code = SecondFactorCode::read(&call.body_fields()?)?.code;
     let code = code.ok_or_else(needed)?;
-    let mark = call.front.service.credentials_by_email(&member.user().email)?.credential_snapshot();
+    let mark = call.http.service.credentials_by_email(&member.user().email)?.credential_snapshot();
     let mark = mark.ok_or_else(|| Refusal::not_found("user"))?;
     let turn = ClientIdentity::for_member(member);
-    let attempt = CodeAttempt::new(&call.front, &turn, mark, Some(&code))?;
+    let attempt = CodeAttempt::new(&call.http, &turn, mark, Some(&code))?;
     Ok((code, attempt))
 }

@@ -63,17 +63,17 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 
 /// POST /dashboard/api/session
 async fn sign_in(call: Call) -> Result<Reply, Error> {
-    check_same_site(&call.front, &call.headers)?;
+    check_same_site(&call.http, &call.headers)?;
     let SignIn { email, password, code } = SignIn::read(&call.body_fields()?)?;
-    let front = &call.front;
+    let http = &call.http;
     let turn = ClientIdentity::for_client(&call);
-    let proven = password::verify_user(front, &turn, &email, password).await?;
-    let attempt = CodeAttempt::new(front, &turn, proven.credential_snapshot(), code.as_ref())?;
+    let proven = password::verify_user(http, &turn, &email, password).await?;
+    let attempt = CodeAttempt::new(http, &turn, proven.credential_snapshot(), code.as_ref())?;
     let given =
-        VerifiedCredentials { proven, code, client: turn.client, real_now: front.clock.real_now() };
-    let (service, now) = (Arc::clone(&front.service), call.now);
+        VerifiedCredentials { proven, code, client: turn.client, real_now: http.clock.real_now() };
+    let (service, now) = (Arc::clone(&http.service), call.now);
     let signing_in = async move { service.sign_in(now, given).await };
-    let begun = attempt.run_counted(&front.throttle, signing_in).await?;
+    let begun = attempt.run_counted(&http.throttle, signing_in).await?;
     let (member, end) = (&begun.member, Some(begun.expires_at));
     let session = session_reply(&call, member, end, StatusCode::CREATED)?;
     Ok(with_session_cookie(&call, session, &begun))
@@ -86,19 +86,19 @@ async fn read_session(call: Call, member: Member) -> Result<Reply, Error> {
 
 /// DELETE /dashboard/api/session
 async fn sign_out(call: Call, _: Member) -> Result<Reply, Error> {
-    if let Some(cookie) = session_cookie(&call.front, &call.headers) {
-        call.front.service.sign_out(cookie).await?;
+    if let Some(cookie) = session_cookie(&call.http, &call.headers) {
+        call.http.service.sign_out(cookie).await?;
         // Streams of the session end now, and not at their next heartbeat.
-        call.front.subscribers.resources.wake();
+        call.http.subscribers.resources.wake();
     }
-    let clear = cookie_header(&call.front.public_url, "", 0);
+    let clear = cookie_header(&call.http.public_url, "", 0);
     Ok(Reply::no_content().with_header(SET_COOKIE, &clear))
 }
 
 /// Adds the header that sets the cookie of a new session.
 pub(in crate::http) fn with_session_cookie(call: &Call, reply: Reply, begun: &NewSession) -> Reply {
     let seconds = begun.expires_at.since_ms(call.now) / 1000;
-    let set = cookie_header(&call.front.public_url, &begun.cookie, seconds);
+    let set = cookie_header(&call.http.public_url, &begun.cookie, seconds);
     reply.with_header(SET_COOKIE, &set)
 }
 
@@ -117,7 +117,7 @@ fn session_reply(
     expires_at: Option<Time>,
     status: StatusCode,
 ) -> Result<Reply, Error> {
-    let left = call.front.service.unused_recovery_code_count(member)?;
+    let left = call.http.service.unused_recovery_code_count(member)?;
     let (user, account) = (member.user(), member.account_id());
     let json = render::operator::session(user, account, left, expires_at)?;
     Ok(Reply { status, ..Reply::ok(json) })

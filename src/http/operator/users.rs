@@ -137,18 +137,18 @@ pub(in crate::http) async fn create_first_operator(
     body: &Map<String, Value>,
 ) -> Result<NewSession, Error> {
     let SetUp { token, email, password, shop } = SetUp::read(body)?;
-    let service = &call.front.service;
+    let service = &call.http.service;
     password::check_setup_token(call, &token)?;
     let turn = ClientIdentity::for_client(call);
-    let password_hash = password::hash_password(&call.front, &turn, password).await?;
-    let real_now = call.front.clock.real_now();
+    let password_hash = password::hash_password(&call.http, &turn, password).await?;
+    let real_now = call.http.clock.real_now();
     let first = FirstOperator { token, email, password_hash, shop, client: turn.client, real_now };
     service.create_first_operator(call.now, first).await
 }
 
 /// GET /dashboard/api/users
 async fn list(call: Call, _: Operator) -> Result<Reply, Error> {
-    let users = call.front.service.users()?;
+    let users = call.http.service.users()?;
     Reply::list(&users.iter().map(user_json).collect::<Result<Vec<Json>, Error>>()?)
 }
 
@@ -163,8 +163,8 @@ async fn create(call: Call, operator: Operator) -> Result<Reply, Error> {
         account: input.account,
     };
     let turn = ClientIdentity::for_member(&operator);
-    let hash = password::hash_password(&call.front, &turn, input.password).await?;
-    let (service, actor) = (&call.front.service, operator.actor());
+    let hash = password::hash_password(&call.http, &turn, input.password).await?;
+    let (service, actor) = (&call.http.service, operator.actor());
     let made = service.create_user(call.now, actor, new, hash).await?;
     user_reply(StatusCode::CREATED, &made)
 }
@@ -176,18 +176,18 @@ async fn change_user(call: Call, operator: Operator) -> Result<Reply, Error> {
     let hash = match password {
         Some(password) => {
             let turn = ClientIdentity::for_member(&operator);
-            Some(password::hash_password(&call.front, &turn, password).await?)
+            Some(password::hash_password(&call.http, &turn, password).await?)
         }
         None => None,
     };
-    let (service, actor) = (&call.front.service, operator.actor());
+    let (service, actor) = (&call.http.service, operator.actor());
     let changed = service.change_user(call.now, actor, id, disabled, hash).await?;
     user_reply(StatusCode::OK, &changed)
 }
 
 /// DELETE /dashboard/api/users/{id}/second-factor
 async fn turn_off_second_factor(call: Call, operator: Operator) -> Result<Reply, Error> {
-    let (service, id) = (&call.front.service, call.uuid("user")?);
+    let (service, id) = (&call.http.service, call.uuid("user")?);
     service.turn_off_factor_of_other(call.now, &operator, id).await?;
     Ok(Reply::no_content())
 }
@@ -196,40 +196,40 @@ async fn turn_off_second_factor(call: Call, operator: Operator) -> Result<Reply,
 async fn change_own_password(call: Call, member: Member) -> Result<Reply, Error> {
     let ChangePassword { password: old, new_password: new, code } =
         ChangePassword::read(&call.body_fields()?)?;
-    let front = &call.front;
+    let http = &call.http;
     let (turn, email) = (ClientIdentity::for_member(&member), &member.user().email);
-    let replaced = password::verify_and_hash_new(front, &turn, email, old, new).await;
+    let replaced = password::verify_and_hash_new(http, &turn, email, old, new).await;
     let (proven, hash) = replaced.map_err(with_password_field)?;
-    let attempt = CodeAttempt::new(front, &turn, proven.credential_snapshot(), code.as_ref())?;
+    let attempt = CodeAttempt::new(http, &turn, proven.credential_snapshot(), code.as_ref())?;
     let given = VerifiedCredentials {
         proven,
         code,
         client: ClientIdentity::for_client(&call).client,
-        real_now: front.clock.real_now(),
+        real_now: http.clock.real_now(),
     };
-    let (service, now) = (Arc::clone(&front.service), call.now);
+    let (service, now) = (Arc::clone(&http.service), call.now);
     let changing = async move { service.change_own_password(now, given, hash).await };
-    attempt.run_counted(&front.throttle, changing).await?;
+    attempt.run_counted(&http.throttle, changing).await?;
     Ok(Reply::no_content())
 }
 
 /// POST /dashboard/api/session/confirm
 async fn confirm_password(call: Call, member: Member) -> Result<Reply, Error> {
     let ConfirmPassword { password, code } = ConfirmPassword::read(&call.body_fields()?)?;
-    let front = &call.front;
+    let http = &call.http;
     let (turn, email) = (ClientIdentity::for_member(&member), &member.user().email);
-    let proven = password::verify_user(front, &turn, email, password).await;
+    let proven = password::verify_user(http, &turn, email, password).await;
     let proven = proven.map_err(with_password_field)?;
-    let attempt = CodeAttempt::new(front, &turn, proven.credential_snapshot(), code.as_ref())?;
+    let attempt = CodeAttempt::new(http, &turn, proven.credential_snapshot(), code.as_ref())?;
     let given = VerifiedCredentials {
         proven,
         code,
         client: ClientIdentity::for_client(&call).client,
-        real_now: front.clock.real_now(),
+        real_now: http.clock.real_now(),
     };
-    let (service, now) = (Arc::clone(&front.service), call.now);
+    let (service, now) = (Arc::clone(&http.service), call.now);
     let confirming = async move { service.confirm_password(now, &member, given).await };
-    attempt.run_counted(&front.throttle, confirming).await?;
+    attempt.run_counted(&http.throttle, confirming).await?;
     Ok(Reply::no_content())
 }
 

@@ -40,8 +40,8 @@ const FUNDED: Param = Param {
 async fn export_addresses(call: Call, operator: Operator) -> Result<Reply, Error> {
     let id = call.uuid("wallet")?;
     let funded = call.query.text("funded") == Some("true");
-    let service = Arc::clone(&call.front.service);
-    let permit = call.front.long_reads.take_export_permit(operator.quota_owner())?;
+    let service = Arc::clone(&call.http.service);
+    let permit = call.http.long_reads.take_export_permit(operator.quota_owner())?;
     // The first piece is read before the stream starts, because a missing wallet changes the HTTP status.
     let first = {
         let (service, id) = (Arc::clone(&service), id.clone());

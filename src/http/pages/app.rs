@@ -27,7 +27,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 /// GET /dashboard
 async fn operator_pages(call: Call) -> Result<Reply, Error> {
     let page = AppPage {
-        is_sandbox: call.front.sandbox.is_some(),
+        is_sandbox: call.http.sandbox.is_some(),
         title: "Coffer",
         root: "",
         script: "dashboard/dashboard.js",

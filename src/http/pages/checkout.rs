@@ -12,10 +12,10 @@ use super::{CustomerLanguage, LANG, count_creation, page_reply, redirect, shop_f
 use crate::domain::{
     InvoiceStatus, Language, Mode, Refusal, RefusalCode, SimulatedAmount, SiteUrl,
 };
-use crate::http::front::sandbox::ClockChange;
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};
 use crate::http::route::{CHECKOUT_PAGE, Handler, Resource, Route};
+use crate::http::state::sandbox::ClockChange;
 use crate::service::checkout::Checkout;
 use crate::service::{Error, Service};
 use crate::web::templates::{Frame, LiveCheckout};
@@ -75,17 +75,17 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 /// GET /checkout/{id}
 async fn show_checkout(call: Call) -> Result<Reply, Error> {
     let token = call.query.text("token").unwrap_or_default();
-    let checkout = call.front.service.checkout(call.now, call.first_param(), token)?;
+    let checkout = call.http.service.checkout(call.now, call.first_param(), token)?;
     let (invoice, account) = (&checkout.invoice, &checkout.account);
     let speech = CustomerLanguage::new(call.query.text("lang"), account, &call.headers);
-    call.front.service.note_payer_language(
+    call.http.service.note_payer_language(
         call.now,
         &checkout.invoice,
         &checkout.account,
         speech.picked.and_then(Language::from_tag),
         speech.language,
     )?;
-    let has_controls = call.front.sandbox.is_some();
+    let has_controls = call.http.sandbox.is_some();
     let parent = call.query.text("parent").and_then(parse_origin);
     let mut view = CheckoutView::new(&checkout, token, speech, call.now, has_controls);
     view.parent = parent.filter(|parent| account.allows_origin(Some(parent)));
@@ -163,7 +163,7 @@ fn render_page(
 async fn select_coin(call: Call) -> Result<Reply, Error> {
     let form = FormFields::parse(&call.body)?;
     let (token, asset) = (form.text("token")?, form.text("asset")?);
-    let service = &call.front.service;
+    let service = &call.http.service;
     let picked =
         service.select_checkout_coin(call.now, call.first_param(), token, asset.to_owned()).await;
     let is_over = |refusal: &Refusal| {
@@ -181,12 +181,12 @@ async fn select_coin(call: Call) -> Result<Reply, Error> {
 async fn simulate_payment(call: Call) -> Result<Reply, Error> {
     let form = FormFields::parse(&call.body)?;
     let (token, case) = (form.text("token")?, form.text("case")?);
-    let service = &call.front.service;
+    let service = &call.http.service;
     let (now, id) = (call.now, call.first_param());
     let checkout = service.checkout(now, id, token)?;
     // Anyone may create a test invoice through a payment link and pay the invoice without a key. Therefore simulated
     // payments have the same rate limit as the creation of such invoices.
-    if call.front.sandbox.is_none() {
+    if call.http.sandbox.is_none() {
         count_creation(&call)?;
     }
     let deadline = checkout.invoice.terms().deadline();
@@ -209,7 +209,7 @@ async fn move_clock_to_deadline(
     form: &FormFields,
     checkout: &Checkout,
 ) -> Result<Reply, Error> {
-    let sandbox = call.front.sandbox.as_ref();
+    let sandbox = call.http.sandbox.as_ref();
     let is_test = checkout.invoice.mode == Mode::Test;
     let sandbox = sandbox.filter(|_| is_test).ok_or_else(|| {
         let message = "only the clock of a sandbox is moved, for a test invoice";

@@ -6,10 +6,10 @@
 use super::with_policy;
 use crate::domain::Refusal;
 use crate::http::files::{gzip_reply, packed_reply};
-use crate::http::front::{Front, ReferencePages};
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::http::route::{Handler, PAGE, Resource, Route};
+use crate::http::state::{HttpState, ReferencePages};
 use crate::service::Error;
 use crate::web::guides::guide;
 use crate::web::packed::compress;
@@ -53,7 +53,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 
 /// GET /docs, GET /docs/reference/{topic}
 fn show_reference(call: &Call, name: &str) -> Result<Reply, Error> {
-    let page = call.front.reference_page(name, render_reference)?;
+    let page = call.http.reference_page(name, render_reference)?;
     let page = page.ok_or_else(|| Refusal::not_found("topic"))?;
     let reply = gzip_reply(page, HTML, &call.headers);
     Ok(with_policy(reply, call.policy, &call.policy.header_value(None, None)))
@@ -67,10 +67,10 @@ async fn show_guide(call: Call) -> Result<Reply, Error> {
 }
 
 /// Renders and compresses the API reference of this server.
-fn render_reference(front: &Front) -> Result<ReferencePages, Error> {
-    let is_sandbox = front.sandbox.is_some();
-    let topics = front.reference_topics();
-    let url = &front.public_url;
+fn render_reference(http: &HttpState) -> Result<ReferencePages, Error> {
+    let is_sandbox = http.sandbox.is_some();
+    let topics = http.reference_topics();
+    let url = &http.public_url;
     let mut pages = ReferencePages::new();
     let index = ReferenceIndex { url, is_sandbox, topics: &topics };
     pages.insert(INDEX.to_owned(), render_compressed(&index)?);

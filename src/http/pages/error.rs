@@ -9,10 +9,10 @@ use super::{CustomerLanguage, accept_language, checkout, page_reply, service_fra
 use crate::domain::language::AUTO;
 use crate::domain::{Account, Language, Refusal, RefusalCode};
 use crate::http::error::reply_with_body;
-use crate::http::front::{Front, RequestId};
 use crate::http::policy::PagePolicy;
 use crate::http::reply::Reply;
 use crate::http::route::{self, Payable};
+use crate::http::state::{HttpState, RequestId};
 use crate::service::Error;
 use crate::web::templates::{ErrorPage, Frame};
 use crate::web::words::Words;
@@ -22,7 +22,7 @@ use hyper::{HeaderMap, StatusCode, Uri};
 
 /// The parts of a request that an error page needs.
 pub(in crate::http) struct ErrorContext<'a> {
-    pub(in crate::http) front: &'a Front,
+    pub(in crate::http) http: &'a HttpState,
     /// Form of the route's answers.
     pub(in crate::http) form: route::AnswerPolicy,
     pub(in crate::http) uri: &'a Uri,
@@ -42,7 +42,7 @@ struct CustomerRequest {
 impl<'a> ErrorContext<'a> {
     /// Collects the parts of a request that an error page needs.
     pub(in crate::http) fn new(
-        front: &'a Front,
+        http: &'a HttpState,
         request_id: RequestId,
         form: route::AnswerPolicy,
         uri: &'a Uri,
@@ -54,7 +54,7 @@ impl<'a> ErrorContext<'a> {
             accepted: accept_language(headers),
             body: body.cloned().unwrap_or_default(),
         });
-        ErrorContext { front, form, uri, request_id, customer }
+        ErrorContext { http, form, uri, request_id, customer }
     }
 
     /// Returns the second segment of the path: the id of the invoice or payment link.
@@ -74,8 +74,8 @@ impl CustomerRequest {
     /// origins that may frame the page.
     fn find_account(&self, context: &ErrorContext<'_>) -> Option<Account> {
         match self.pays {
-            Payable::Invoice => context.front.service.account_of_invoice(context.id()),
-            Payable::Link => context.front.service.account_of_link(context.id()),
+            Payable::Invoice => context.http.service.account_of_invoice(context.id()),
+            Payable::Link => context.http.service.account_of_link(context.id()),
         }
     }
 
@@ -99,7 +99,7 @@ impl CustomerRequest {
     fn back_link(&self, context: &ErrorContext<'_>) -> Option<String> {
         let back = match self.pays {
             Payable::Invoice => {
-                checkout::page_path_from_form(&context.front.service, context.id(), &self.body)?
+                checkout::page_path_from_form(&context.http.service, context.id(), &self.body)?
             }
             Payable::Link => return None,
         };

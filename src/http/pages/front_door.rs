@@ -26,13 +26,13 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 
 /// GET /
 async fn show_root_page(call: Call) -> Result<Reply, Error> {
-    if call.front.sandbox.is_none() {
+    if call.http.sandbox.is_none() {
         let reply = Reply { status: StatusCode::FOUND, ..Reply::no_content() };
         return Ok(with_page_headers(reply).with_header(LOCATION, "./dashboard"));
     }
-    auth::admit_to_sandbox(&call.front, &call.headers)?;
+    auth::admit_to_sandbox(&call.http, &call.headers)?;
     let page = SandboxPage {
-        url: &call.front.public_url,
+        url: &call.http.public_url,
         secret_test: sandbox::SECRET_TEST,
         secret_live: sandbox::SECRET_LIVE,
         public_test: sandbox::PUBLIC_TEST,

@@ -76,7 +76,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 
 /// GET /l/{id}
 async fn show_link(call: Call) -> Result<Reply, Error> {
-    let opened = call.front.service.public_link(call.now, call.first_param())?;
+    let opened = call.http.service.public_link(call.now, call.first_param())?;
     let speech = CustomerLanguage::new(call.query.text("lang"), &opened.account, &call.headers);
     match opened.state {
         LinkState::Open => render_page(&call, &opened, speech, "", None),
@@ -86,7 +86,7 @@ async fn show_link(call: Call) -> Result<Reply, Error> {
 
 /// GET /l/{id}/qr
 async fn show_qr(call: Call) -> Result<Reply, Error> {
-    let opened = call.front.service.public_link(call.now, call.first_param())?;
+    let opened = call.http.service.public_link(call.now, call.first_param())?;
     let (link, account) = (&opened.link, &opened.account);
     let speech = CustomerLanguage::new(call.query.text("lang"), account, &call.headers);
     let price = link.amount.map(|amount| format_price(speech.words, link, amount));
@@ -111,7 +111,7 @@ async fn show_qr(call: Call) -> Result<Reply, Error> {
 
 /// GET /l/{id}/qr.svg
 async fn show_qr_image(call: Call) -> Result<Reply, Error> {
-    let opened = call.front.service.public_link(call.now, call.first_param())?;
+    let opened = call.http.service.public_link(call.now, call.first_param())?;
     let too_long = || Error::Failed("the public url is longer than a QR code can be".to_owned());
     let qr = Qr::encode(&opened.url).ok_or_else(too_long)?;
     let svg = LinkSvg { qr }.render();
@@ -122,7 +122,7 @@ async fn show_qr_image(call: Call) -> Result<Reply, Error> {
 
 /// GET /l/{id}/picture/{hash}
 async fn show_picture(call: Call) -> Result<Reply, Error> {
-    let found = call.front.service.link_picture(call.first_param(), call.second_param())?;
+    let found = call.http.service.link_picture(call.first_param(), call.second_param())?;
     let reply = Reply::text(StatusCode::OK, found.format.media_type(), found.bytes);
     let reply = reply.with_static_header(CACHE_CONTROL, PICTURE_CACHE);
     Ok(with_policy(reply, call.policy, &call.policy.header_value(None, None)))
@@ -135,7 +135,7 @@ fn format_price(words: &Words, link: &PaymentLink, amount: Cents) -> String {
 
 /// POST /l/{id}
 async fn create_invoice(call: Call) -> Result<Reply, Error> {
-    let service = &call.front.service;
+    let service = &call.http.service;
     let opened = service.public_link(call.now, call.first_param())?;
     count_creation(&call)?;
     let form = FormFields::parse(&call.body)?;

@@ -169,8 +169,8 @@ fn redirect(location: &str) -> Reply {
 /// `rate_limited` if this client, or a network that contains the client, has reached its limit.
 fn count_creation(call: &Call) -> Result<(), Error> {
     let networks = client::enclosing_networks(call.client_address());
-    let uptime = call.front.clock.uptime();
-    match call.front.link_limiter.count_in_networks(&networks, uptime) {
+    let uptime = call.http.clock.uptime();
+    match call.http.link_limiter.count_in_networks(&networks, uptime) {
         Some(verdict) if !verdict.allowed => {
             Err(verdict.refusal().with_retry_after(verdict.wait_seconds).into())
         }

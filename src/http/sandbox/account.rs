@@ -2,10 +2,10 @@
 
 use super::state::{STATE, state_reply};
 use crate::domain::account::sandbox::SandboxAccount;
-use crate::http::front::sandbox::Sandbox;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::http::route::{Body, Handler, PLAIN, Resource, Route, Tag};
+use crate::http::state::sandbox::Sandbox;
 use crate::service::Error;
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 
 async fn change_account(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     let input = SandboxAccount::read(&call.body_fields()?)?;
-    let service = &call.front.service;
+    let service = &call.http.service;
     service.change_sandbox_account(call.now, input).await?;
     state_reply(&call, &sandbox)
 }

@@ -8,11 +8,11 @@ use crate::domain::render::activity::{
     ACTIVITY, AttemptView, BodyView, CallView, EventActivityView, MissedView, RunView,
 };
 use crate::http::event_stream::{EventSource, event, event_without_id, reply};
-use crate::http::front::Front;
-use crate::http::front::sandbox::Sandbox;
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};
 use crate::http::route::{Content, Handler, PLAIN, Resource, Route, RouteAnswer, Tag};
+use crate::http::state::HttpState;
+use crate::http::state::sandbox::Sandbox;
 use crate::service::Error;
 use crate::service::activity::{ActivityEntry, ListenerItem, Run};
 use std::sync::Arc;
@@ -47,7 +47,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 
 /// State of one listener to the stream.
 struct ActivityListener {
-    front: Arc<Front>,
+    http: Arc<HttpState>,
     news: watch::Receiver<()>,
     /// Number of the last item that the listener received.
     last: u64,
@@ -59,31 +59,31 @@ async fn stream(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     let resumed = call.headers.get(LAST_EVENT_ID);
     let resumed = resumed.and_then(|last| last.to_str().ok());
     let resumed = resumed.or(call.query.text("since"));
-    let activity = call.front.service.activity();
+    let activity = call.http.service.activity();
     let news = sandbox.subscribe(activity.map(Arc::as_ref));
     let oldest = activity.map_or(0, |activity| activity.number_before_oldest());
     let last = resumed.and_then(|last| last.parse().ok());
-    let front = Arc::clone(&call.front);
-    let listener = ActivityListener { front, news, last: last.unwrap_or(oldest), run: None };
-    Ok(reply(&call.front, listener))
+    let http = Arc::clone(&call.http);
+    let listener = ActivityListener { http, news, last: last.unwrap_or(oldest), run: None };
+    Ok(reply(&call.http, listener))
 }
 
 impl EventSource for ActivityListener {
     async fn next(&mut self) -> Option<String> {
         loop {
             self.news.borrow_and_update();
-            let heard = self.front.service.activity()?.item_after(self.last, self.run);
+            let heard = self.http.service.activity()?.item_after(self.last, self.run);
             let to_event = match heard {
                 Some(ListenerItem::Run(run, before_oldest)) => {
                     // The entries of the run before are gone, which is no gap.
                     if self.run.replace(run.number).is_some() {
                         self.last = before_oldest;
                     }
-                    run_text(&self.front, run)
+                    run_text(&self.http, run)
                 }
                 Some(ListenerItem::Happened(number, happened)) => {
                     self.last = number;
-                    to_event(&self.front, number, &happened)
+                    to_event(&self.http, number, &happened)
                 }
                 Some(ListenerItem::Missed(last, count)) => {
                     self.last = last;
@@ -104,11 +104,15 @@ impl EventSource for ActivityListener {
 }
 
 /// Renders an entry of the activity in the wire format. Returns `None` for an event that no longer exists.
-fn to_event(front: &Front, number: u64, happened: &ActivityEntry) -> Result<Option<String>, Error> {
+fn to_event(
+    http: &HttpState,
+    number: u64,
+    happened: &ActivityEntry,
+) -> Result<Option<String>, Error> {
     let (kind, data) = match happened {
         ActivityEntry::Call(call) => (call.kind, serde_json::to_string(&masked_call(call))?),
         ActivityEntry::Event(id) => {
-            let Some(body) = front.service.event_of_any_account(id)? else {
+            let Some(body) = http.service.event_of_any_account(id)? else {
                 return Ok(None);
             };
             let body = masked::mask_body(&body);
@@ -123,8 +127,8 @@ fn to_event(front: &Front, number: u64, happened: &ActivityEntry) -> Result<Opti
     Ok(Some(event(kind, &number.to_string(), &data)))
 }
 
-fn run_text(front: &Front, run: Run) -> Result<Option<String>, Error> {
-    let view = RunView { kind: "run", run: front.run_id(run.number), cause: run.cause };
+fn run_text(http: &HttpState, run: Run) -> Result<Option<String>, Error> {
+    let view = RunView { kind: "run", run: http.run_id(run.number), cause: run.cause };
     Ok(Some(event_without_id(view.kind, &serde_json::to_string(&view)?)))
 }
 

@@ -6,10 +6,10 @@ use crate::domain::fields::text_rule::{parsed, text};
 use crate::domain::fields::{Schema, input, schema};
 use crate::domain::time::parse_duration_ms;
 use crate::domain::{Refusal, RefusalCode, Time};
-use crate::http::front::sandbox::{ClockChange, Sandbox};
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::http::route::{Body, Handler, PLAIN, Resource, Route, Tag};
+use crate::http::state::sandbox::{ClockChange, Sandbox};
 use crate::service::Error;
 use std::sync::Arc;
 

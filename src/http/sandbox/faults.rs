@@ -8,11 +8,11 @@ use crate::domain::fields::input;
 use crate::domain::fields::rule::{FlagOrFalseRule, integer};
 use crate::domain::fields::text_rule::{constant, text};
 use crate::domain::{Refusal, RefusalCode};
-use crate::http::front::faults::{Fault, FaultState};
-use crate::http::front::sandbox::Sandbox;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::http::route::{Body, Handler, PLAIN, Resource, Route, Tag};
+use crate::http::state::faults::{Fault, FaultState};
+use crate::http::state::sandbox::Sandbox;
 use crate::service::{Error, Faults};
 use hyper::StatusCode;
 use std::sync::Arc;
@@ -67,7 +67,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 async fn add_fault(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     let input = SandboxFault::read(&call.body_fields()?)?;
     let names_state = input.pool.is_some() || input.rates.is_some();
-    let mut pretended = call.front.service.faults();
+    let mut pretended = call.http.service.faults();
     pretended.pool_empty |= input.pool.flatten().is_some();
     pretended.rates_stale |= input.rates.flatten().is_some();
     let fault = read_fault(input, &sandbox.faults)?;
@@ -75,7 +75,7 @@ async fn add_fault(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
         let message = "give status, delayMs or dropAnswer with times, or pool, or rates";
         return Err(Refusal::new(RefusalCode::InvalidRequest, message).into());
     }
-    call.front.service.set_faults(pretended);
+    call.http.service.set_faults(pretended);
     if let Some(fault) = fault {
         sandbox.faults.add(fault);
     }
@@ -83,7 +83,7 @@ async fn add_fault(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
 }
 
 async fn clear_faults(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
-    call.front.service.set_faults(Faults::default());
+    call.http.service.set_faults(Faults::default());
     sandbox.faults.clear();
     Ok(Reply::no_content())
 }

@@ -6,11 +6,11 @@ use crate::domain::fields::{Component, input};
 use crate::domain::render::sandbox::InboxMessage;
 use crate::domain::time::parse_duration_ms;
 use crate::domain::{EventType, Refusal, RefusalCode};
-use crate::http::front::inbox::{Behaviour, Message};
-use crate::http::front::sandbox::Sandbox;
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};
 use crate::http::route::{Body, Handler, PLAIN, Resource, Route, RouteAnswer, Tag};
+use crate::http::state::inbox::{Behaviour, Message};
+use crate::http::state::sandbox::Sandbox;
 use crate::service::{Error, Json};
 use hyper::StatusCode;
 use serde_json::value::to_raw_value;
@@ -106,7 +106,7 @@ async fn receive_message(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Err
     let behaviour = behaviour
         .ok_or_else(|| Refusal::new(RefusalCode::Overloaded, "there are too many inboxes"))?;
     let delay = tokio::time::sleep(Duration::from_millis(behaviour.delay_ms));
-    call.front.run_until_closed(delay).await;
+    call.http.run_until_closed(delay).await;
     let status = StatusCode::from_u16(behaviour.status).unwrap_or(StatusCode::OK);
     Ok(Reply { status, ..Reply::no_content() })
 }
@@ -129,7 +129,7 @@ async fn list_messages(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error
     let wait = Duration::from_millis(u64::try_from(wait_ms.unwrap_or(0)).unwrap_or(0));
     // If no message arrives within the time limit, the answer is an empty list.
     let first_match = tokio::time::timeout(wait, first_match);
-    call.front.run_until_closed(first_match).await;
+    call.http.run_until_closed(first_match).await;
     let found = inboxes.messages(name, kind);
     let data = found.iter().map(|message| Ok(to_raw_value(&message.view())?));
     Reply::list(&data.collect::<Result<Vec<Json>, Error>>()?)

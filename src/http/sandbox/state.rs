@@ -3,10 +3,10 @@
 use crate::domain::Refusal;
 use crate::domain::render::activity::RunCause;
 use crate::domain::render::sandbox::SandboxStateView;
-use crate::http::front::sandbox::Sandbox;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::http::route::{Content, Handler, PLAIN, Resource, Route, RouteAnswer, Tag};
+use crate::http::state::sandbox::Sandbox;
 use crate::service::Error;
 use hyper::StatusCode;
 use std::sync::Arc;
@@ -80,7 +80,7 @@ async fn show_state(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
 
 /// Returns an answer with the current state of the sandbox, like `GET /sandbox`.
 pub(super) fn state_reply(call: &Call, sandbox: &Sandbox) -> Result<Reply, Error> {
-    let (clock, service) = (&call.front.clock, &call.front.service);
+    let (clock, service) = (&call.http.clock, &call.http.service);
     let faults = sandbox.faults.view(service.faults());
     service.sandbox_state(clock.now(), clock.frozen_at().is_some(), faults).map(Reply::ok)
 }
@@ -88,7 +88,7 @@ pub(super) fn state_reply(call: &Call, sandbox: &Sandbox) -> Result<Reply, Error
 async fn reset_sandbox(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     sandbox.control.reset().await?;
     sandbox.faults.clear();
-    call.front.throttle.clear();
+    call.http.throttle.clear();
     begin_run(&call, RunCause::Reset);
     state_reply(&call, &sandbox)
 }
@@ -106,7 +106,7 @@ async fn restore_snapshot(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Er
 
 /// Tells the listeners of the activity that the state is another one.
 fn begin_run(call: &Call, cause: RunCause) {
-    if let Some(activity) = call.front.service.activity() {
+    if let Some(activity) = call.http.service.activity() {
         activity.begin_run(cause);
     }
 }
@@ -123,6 +123,6 @@ fn snapshot_name(call: &Call) -> Result<String, Refusal> {
 }
 
 async fn controls_document(call: Call, _: Arc<Sandbox>) -> Result<Reply, Error> {
-    let document = call.front.controls_document();
+    let document = call.http.controls_document();
     Ok(Reply::json(StatusCode::OK, document))
 }

@@ -44,7 +44,7 @@ const CALLER_UPLOADS_MAX: usize = 4;
 const LINK_BURST: u32 = 10;
 
 /// Shared state that every handler can use.
-pub struct Front {
+pub struct HttpState {
     pub(super) service: Arc<Service>,
     pub(super) clock: Arc<Clock>,
     pub(super) limiter: Limiter,
@@ -150,7 +150,7 @@ impl std::fmt::Display for RequestId {
     }
 }
 
-impl Front {
+impl HttpState {
     /// Creates the shared state.
     ///
     /// # Errors
@@ -160,13 +160,13 @@ impl Front {
         clock: Arc<Clock>,
         settings: HttpSettings,
         interface: OperationTable,
-    ) -> Result<Front, Error> {
+    ) -> Result<HttpState, Error> {
         let process = u32::from_be_bytes(crate::service::random_bytes::<4>()?);
         let sandbox = settings
             .sandbox
             .map(|sandbox| Sandbox::new(sandbox, &settings.public_url, &interface.operations));
         let throttle = Throttle::new(clock.stopwatch(), settings.password_limits);
-        Ok(Front {
+        Ok(HttpState {
             service,
             clock,
             limiter: Limiter::new(settings.creations_per_minute, CREATION_BURST),
@@ -258,7 +258,7 @@ impl Front {
     pub(super) fn reference_page(
         &self,
         name: &str,
-        make: impl FnOnce(&Front) -> Result<ReferencePages, Error>,
+        make: impl FnOnce(&HttpState) -> Result<ReferencePages, Error>,
     ) -> Result<Option<Bytes>, Error> {
         let pages = match self.reference.get() {
             Some(pages) => pages,
