@@ -125,3 +125,16 @@ pub fn parse_endpoint(chain: Chain, url: &str) -> Result<Endpoint, String> {
 pub fn is_supported_chain(chain: Chain) -> bool {
     NODE_KINDS.iter().any(|kind| kind.chains.contains(&chain))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::find_kind;
+    use crate::domain::asset::Chain;
+
+    #[test]
+    fn each_chain_has_a_kind_of_node_with_http_urls() {
+        for chain in Chain::ALL {
+            assert!(find_kind(*chain, "http").is_some(), "{chain}");
+        }
+    }
+}

@@ -4,7 +4,7 @@ use super::memo::get_or_read;
 use super::statement::{commands, rows, values};
 use super::{Reader, StoreError, Tx};
 use crate::domain::text_enum::UnknownText;
-use crate::domain::{EventType, Time, WebhookEndpoint};
+use crate::domain::{EventType, Mode, Time, WebhookEndpoint, WebhookFormat};
 use rusqlite::named_params;
 use rusqlite::types::FromSqlError;
 
@@ -26,13 +26,11 @@ commands! {
             format: endpoint.format, types, enabled: endpoint.enabled, created_at,
         };
 
-    fn update_row(tx, endpoint: &WebhookEndpoint, types: Option<String>) =
+    fn update_row(
+        tx, seq: i64, mode: Option<Mode>, url: &str, format: WebhookFormat, types: Option<String>, enabled: bool
+    ) =
         "update endpoints set mode = :mode, url = :url, format = :format, types = :types, enabled = :enabled \
-            where seq = :seq and removed_at is null"
-        with {
-            seq: endpoint.seq, mode: endpoint.mode, url: endpoint.url, format: endpoint.format, types,
-            enabled: endpoint.enabled,
-        };
+            where seq = :seq and removed_at is null";
 
     ROLL_SECRET = "update endpoints set secret_old = secret, secret_old_until = :until, secret = :secret \
         where seq = :seq and removed_at is null";
@@ -86,7 +84,10 @@ pub fn insert(
 /// Saves the fields of an endpoint that can change, except its secret.
 pub fn update(tx: &Tx<'_>, endpoint: &WebhookEndpoint) -> Result<(), StoreError> {
     tx.note_account_change();
-    update_row(tx, endpoint, event_types_to_json(endpoint)?)
+    let types = event_types_to_json(endpoint)?;
+    // A new field is named here, or the compiler reports it.
+    let WebhookEndpoint { seq, id: _, mode, url, secret: _, format, types: _, enabled } = endpoint;
+    update_row(tx, *seq, *mode, url, *format, types, *enabled)
 }
 
 /// Replaces the secret of an endpoint. The previous secret is also used for signing until the time `until`.

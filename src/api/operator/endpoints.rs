@@ -176,12 +176,12 @@ fn change_endpoint(context: &Context<'_>, member: &Member) -> Result<Job, Error>
     Job::write(move |step| {
         let Step { tx, .. } = *step;
         let mut endpoint = find(tx, account, &id)?;
-        let change = change?;
-        endpoint.url = change.url.unwrap_or(endpoint.url);
-        endpoint.types = change.types.unwrap_or(endpoint.types);
-        endpoint.mode = change.mode.unwrap_or(endpoint.mode);
-        endpoint.format = change.format.unwrap_or(endpoint.format);
-        endpoint.enabled = change.enabled.unwrap_or(endpoint.enabled);
+        let ChangeEndpoint { url, types, format, mode, enabled } = change?;
+        endpoint.url = url.unwrap_or(endpoint.url);
+        endpoint.types = types.unwrap_or(endpoint.types);
+        endpoint.mode = mode.unwrap_or(endpoint.mode);
+        endpoint.format = format.unwrap_or(endpoint.format);
+        endpoint.enabled = enabled.unwrap_or(endpoint.enabled);
         let changed = endpoints::update(tx, &actor, account, &endpoint, now)?;
         Ok(Outcome::resource(changed))
     })
