@@ -4,7 +4,7 @@
 //! payments of a test invoice.
 
 use super::lookups::owned_invoice;
-use super::payments::amount_still_due;
+use super::simulated_payments::amount_still_due;
 use super::{Error, Json, Scope, Service};
 use crate::domain::confirmations::OnChain;
 use crate::domain::money::is_paid_in_full;

@@ -14,7 +14,7 @@ mod views;
 use super::{Error, Service};
 use crate::domain::asset::Chain;
 use crate::domain::chain::CHAINS;
-use crate::domain::recipient::reason_not_to_send;
+use crate::domain::payable_address::reason_not_to_send;
 use crate::domain::{
     Asset, FeeEstimate, LaggingChains, Mode, Network, Refusal, Time, Wallet, WalletNetwork, address,
 };

@@ -40,7 +40,6 @@ pub mod mail;
 mod matches;
 mod observations;
 pub mod page;
-pub mod payments;
 pub mod payouts;
 pub mod pools;
 mod pruning;
@@ -52,6 +51,7 @@ pub mod sandbox;
 pub mod sending;
 pub mod servers;
 mod settle;
+pub mod simulated_payments;
 mod step;
 
 mod summary;

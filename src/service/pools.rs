@@ -7,7 +7,7 @@
 use super::destination_check::skip_if_destination;
 use super::{Error, Json, Service, Step, audit_log};
 use crate::domain::asset::Chain;
-use crate::domain::recipient::reason_not_to_send;
+use crate::domain::payable_address::reason_not_to_send;
 use crate::domain::render::pools::{PoolImportView, PoolView};
 use crate::domain::time::MINUTE_MS;
 use crate::domain::{Mode, Refusal, RefusalCode, Time, WalletAddress, address};

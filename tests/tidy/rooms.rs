@@ -19,7 +19,7 @@ const ORDER: &[&str] = &[
     // What a block means: gives each observation to its owner.
     "chains",
     "checkout",
-    "payments",
+    "simulated_payments",
     "deposits",
     "observations",
     // Money that comes in.

@@ -11,7 +11,7 @@ use crate::domain::payment::inputs::SandboxOutput;
 use crate::domain::quote::coin_unavailable;
 use crate::domain::{Asset, ChainFamily, Invoice, Mode, Network, Quote, Refusal, Units};
 use crate::service::lookups::find_invoice;
-use crate::service::payments::{amount_still_due, quote_to_pay};
+use crate::service::simulated_payments::{amount_still_due, quote_to_pay};
 use crate::service::{Error, Step};
 use crate::store::addresses::{AddressOwner, find_owner};
 use crate::store::{Reader, customers, invoices, payments, quotes};

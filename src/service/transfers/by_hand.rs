@@ -1,4 +1,6 @@
 //! Steps of transfers that an operator or the sandbox's API requests.
+//!
+//! Invariant: a step by hand uses the same code as all other steps, with its author in the audit log.
 
 use super::StepActor;
 use super::acts::record_entry;
@@ -10,18 +12,44 @@ use crate::domain::transfer::invalid_step;
 use crate::domain::transfer::request::{parse_txid, parse_txid_on};
 use crate::domain::{
     Refusal, RefusalCode, ReviewKind, SendingHold, SendingState, SettledBy, Settlement, Time,
-    Transfer, TransferActKind, TransferAction, TransferStatus, TransferStep, TransferStepRequest,
-    TxidSource, id,
+    Transfer, TransferActKind, TransferAction, TransferKind, TransferStatus, TransferStep,
+    TransferStepRequest, TxidSource, id,
 };
 use crate::service::approval::{approval_step, sender_after_release};
 use crate::service::transfers::acts::{detach_transaction, dismiss_proposal, enter_transaction};
-use crate::service::transfers::apply_step;
 use crate::service::transfers::reviews::end_review;
 use crate::service::transfers::simulated::simulate_transaction;
-use crate::service::{Error, Service, Step};
+use crate::service::transfers::{apply_step, find};
+use crate::service::{Error, Json, Service, Step};
 use crate::store::{Reader, transfer_acts, transfer_reviews};
+use std::sync::Arc;
 
 impl Service {
+    /// Changes a transfer for an operator. Missing values are generated in simulated mode.
+    ///
+    /// # Errors
+    /// `not_found`, `invalid_request`, `invalid_transition`.
+    pub async fn apply_operator_step(
+        self: &Arc<Self>,
+        now: Time,
+        actor: &str,
+        kind: TransferKind,
+        id: &str,
+        request: TransferStepRequest,
+    ) -> Result<Json, Error> {
+        if request.action == TransferAction::Approve {
+            self.derive_upcoming_addresses()?;
+        }
+        let (actor, id) = (actor.to_owned(), id.to_owned());
+        self.write(now, move |step| {
+            let Step { service, tx, .. } = *step;
+            let transfer = find(tx, kind, &id)?;
+            let after = apply_step_by_hand(step, StepActor::Person(&actor), &transfer, request)?;
+            service.render_for_operator(tx, now, &after)
+        })
+        .await
+    }
+
     /// Refuses to fail a transfer that may have been sent.
     ///
     /// A transfer may fail if it never became `processing`, or if the signer signed nothing. It may also fail if its

@@ -1,21 +1,17 @@
-//! Payouts and refunds in the operator interface: lists them, shows how to send them from a wallet, and changes them
-//! by hand.
+//! Payouts and refunds in the operator interface: lists them, and shows how to send them from a wallet.
 //!
-//! Invariant: a change by hand uses the same code as all other changes, with its author in the audit log. Data for a
-//! wallet is shown only if nobody else can be sending the transfer.
+//! Invariant: data for a wallet is shown only if nobody else can be sending the transfer.
 
 use crate::domain::payment_uri::payment_uri;
 use crate::domain::render::transfers::TransferOnChain;
 use crate::domain::{
-    ApprovalProposal, Mode, SenderConditions, SendingHold, Time, Transfer, TransferAction,
-    TransferKind, TransferStatus, TransferStepRequest,
+    ApprovalProposal, Mode, SenderConditions, SendingHold, Time, Transfer, TransferKind,
+    TransferStatus,
 };
 use crate::service::page::{self, Page, none_if_not_found};
-use crate::service::transfers::by_hand::apply_step_by_hand;
-use crate::service::transfers::{StepActor, find, hold_of_transfer, owned_transfer};
-use crate::service::{Error, Json, Member, Scope, Service, Step};
+use crate::service::transfers::{find, hold_of_transfer, owned_transfer};
+use crate::service::{Error, Member, Scope, Service};
 use crate::store::{PageBounds, Reader, transfers};
-use std::sync::Arc;
 
 /// Query for a page of payouts or refunds.
 pub struct TransferListFilter {
@@ -176,7 +172,7 @@ impl Service {
         now: Time,
         kind: TransferKind,
         id: &str,
-    ) -> Result<Json, Error> {
+    ) -> Result<crate::service::Json, Error> {
         self.read(|db| self.render_for_operator(db, now, &find(db, kind, id)?))
     }
 
@@ -241,30 +237,5 @@ impl Service {
         let uri =
             network.and_then(|network| payment_uri(asset, &network, address, terms.amount_crypto));
         Ok(Some(WalletSendingData { code: uri.clone().unwrap_or_else(|| address.to_owned()), uri }))
-    }
-
-    /// Changes a transfer for an operator. Missing values are generated in simulated mode.
-    ///
-    /// # Errors
-    /// `not_found`, `invalid_request`, `invalid_transition`.
-    pub async fn apply_operator_step(
-        self: &Arc<Self>,
-        now: Time,
-        actor: &str,
-        kind: TransferKind,
-        id: &str,
-        request: TransferStepRequest,
-    ) -> Result<Json, Error> {
-        if request.action == TransferAction::Approve {
-            self.derive_upcoming_addresses()?;
-        }
-        let (actor, id) = (actor.to_owned(), id.to_owned());
-        self.write(now, move |step| {
-            let Step { service, tx, .. } = *step;
-            let transfer = find(tx, kind, &id)?;
-            let after = apply_step_by_hand(step, StepActor::Person(&actor), &transfer, request)?;
-            service.render_for_operator(tx, now, &after)
-        })
-        .await
     }
 }
