@@ -51,8 +51,8 @@
 //!    to our addresses, and those that unconfirmed payments spend.
 //! 3. [`domain::following`] and [`domain::observation`] hold the step's result.
 //! 4. [`worker::watch_chain`] runs the steps on a thread for each chain.
-//! 5. [`service::chains`] (`apply`, `apply::items`) applies a result in batches; `service::confirmations` with
-//!    [`domain::confirmations`] decides what is confirmed.
+//! 5. [`service::chains`] (`apply`, and in it `items`) applies a result in batches, and decides what is confirmed by the
+//!    depth that `service::confirmations` finds with [`domain::confirmations`].
 //! 6. `service::observations` records an observation: `recipient` finds the invoice, customer or destination. For an
 //!    invoice, [`service::intake`] (`payment`) values it. Once it is confirmed, `book_change` books the sale and the fee
 //!    that [`domain::ledger`] computes.
@@ -75,31 +75,34 @@
 //!
 //! # A payout becomes paid
 //!
-//! 1. [`service::payouts`] checks the request; `service::transfers` (`request_transfer`) stores it with its destination,
-//!    and books the amount out of the balance.
-//! 2. `service::approval` fixes rate, fee and sender by [`domain::transfer::approval`] and [`domain::transfer::sender`].
-//! 3. [`worker::send`] runs the signer, or a person sends it. `service::transfers::acts` records the transaction that
-//!    either of them names.
+//! 1. `api::payouts` declares the request, [`service::payouts`] checks it. `service::transfers` (`request_transfer`)
+//!    stores it with its destination, and books the amount out of the balance.
+//! 2. An operator approves it (`service::transfers::by_hand`). `service::approval` fixes rate, fee and sender by
+//!    [`domain::transfer::approval`] and [`domain::transfer::sender`].
+//! 3. [`worker::send`] runs the signer, and [`service::sending`] stores how each run begins and ends; or a person sends
+//!    it. `service::transfers::acts` records the transaction that either of them names.
 //! 4. A block has an output to the destination: `service::observations` (`recipient`) stores it as the destination's.
 //! 5. `service::transfers::destination` loads all transfers and outputs of the destination,
 //!    [`domain::transfer::destination`] (`assess_destination`) shares the outputs out, and `save` stores what changed:
 //!    shares, proposals, reviews.
-//! 6. A transfer that its outputs settle becomes paid by `service::transfers` (`book_step`), which records the event.
-//! 7. [`store`]: `transfers`, `transfer_acts`, `destination_outputs`, `transfer_proposals`, `transfer_reviews` and
-//!    `ledger` in one commit.
+//! 6. A transfer that its outputs settle becomes paid by `service::transfers` (`book_step`), which records the event. A
+//!    person with a reason can settle it without them (`by_hand`). Without a node nothing else does.
+//! 7. [`store`]: `transfers`, `transfer_acts`, `destinations`, `transfer_proposals`, `transfer_reviews` and `ledger` in
+//!    one commit.
 //!
 //! # An event is delivered
 //!
 //! 1. [`service::events`] (`record_event`) stores the event in the transaction that changes its object, with a delivery
 //!    for each receiver.
-//! 2. [`worker::deliver`] finds the receivers with due deliveries. `worker::receivers` keeps one queue for each.
+//! 2. After the commit, `app::commits` wakes [`worker::deliver`], which finds the receivers with due deliveries.
+//!    `worker::receivers` keeps one queue for each.
 //! 3. [`service::webhooks`] (`prepare_delivery`) makes the body, and signs it by [`domain::signature`].
 //! 4. [`outbound`] resolves the receiver, refuses private addresses, and posts the body.
 //! 5. [`service::webhooks`] (`record_attempts`) stores the result, and the time of the next attempt by
 //!    [`domain::retry`].
 //! 6. Messages about sales follow from the same events: [`worker::mail`] has [`service::mail`] (`queue_mail_of_events`)
 //!    queue those of the events after its cursor, and sends them by [`outbound`].
-//! 7. [`store`]: `events`, `deliveries`, `delivery_attempts`, `mail_cursor` and `mail_messages`.
+//! 7. [`store`]: `events`, `deliveries`, `mail_cursor` and `mail_messages`.
 //!
 //! # An operator signs in
 //!
@@ -115,14 +118,17 @@
 //! - The fee: [`domain::ledger`] computes the bookings of a payment, `service::intake::payment` (`book_change`) writes
 //!   them on the first confirmation.
 //! - A reorg: [`chain::follow`] finds the common block, `service::chains::apply` (`unconfirm_blocks_above`) moves
-//!   payments back to seen, and `service::intake::payment` (`book_change`) reverses their bookings.
-//! - A new coin: a row in [`domain::asset`] (`ASSETS`), its logo in [`web`], and `tests/golden`. A coin of a new chain also
-//!   needs a row in [`domain::chain`] (`CHAINS`).
+//!   payments back to seen, and `service::intake::payment` (`book_change`) reverses their bookings. A paid payout stays
+//!   paid, and a review opens (`gone`).
+//! - A new coin: a row in [`domain::asset`] (`ASSETS`), its logo in [`web`], and `tests/golden`. A token also needs its
+//!   contracts in [`domain::token`] (`CONTRACTS`). A coin of a new chain also needs a row in [`domain::chain`] (`CHAINS`)
+//!   and a kind of node.
 //! - A new kind of node: a folder in [`chain`] that implements [`chain::Node`], and a row in `chain::kind` (`NODE_KINDS`).
-//! - A field of a resource, for example of an endpoint: its view in [`domain::render::endpoints`], its inputs in
-//!   `api::operator::endpoints`, its column in [`store::endpoints`]. The compiler names the other places once the
-//!   struct has the field. A column is added in `sql/schema.sql`, and after the first release by a migration that
-//!   `store::migrate` lists. Remake `sql/template.db` and `tests/golden` by `COFFER_BLESS=1 cargo test`.
+//! - A field of a resource, for example of an endpoint: the struct ([`domain::WebhookEndpoint`]), its column and three
+//!   statements in [`store::endpoints`], its view in [`domain::render::endpoints`], its inputs in
+//!   `api::operator::endpoints`, its form in [`web`]. The compiler names the other places once the struct has the field.
+//! - A column: `sql/schema.sql`, and after the first release a migration that `store::migrate` lists. Remake
+//!   `sql/template.db` and `tests/golden` by `COFFER_BLESS=1 cargo test`.
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::float_arithmetic)]
 

@@ -52,6 +52,7 @@ rules! {
     every_sql_file_is_used: shape::unused_sql_files,
     the_top_level_is_fixed: shape::top_level_faults,
     crate_docs_list_every_module: shape::modules_missing_in_crate_docs,
+    crate_docs_name_what_exists: shape::unknown_names_in_crate_docs,
     dependencies_have_a_reason: shape::unexplained_dependencies,
     links_lead_somewhere: guides::broken_links,
     blocks_of_guides_are_short: blocks::long_blocks,

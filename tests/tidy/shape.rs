@@ -64,6 +64,39 @@ pub fn modules_missing_in_crate_docs(tree: &Tree) -> Vec<String> {
         .collect()
 }
 
+/// Finds paths in the map that lead to no module or item, and names after [`store`] that are no module of it. Names in
+/// square brackets are links, which rustdoc checks.
+pub fn unknown_names_in_crate_docs(tree: &Tree) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut follows_store = false;
+    for (line, text) in (1..).zip(tree.file_text("src/lib.rs").lines()) {
+        let Some(text) = text.strip_prefix("//! ") else { continue };
+        follows_store = text.contains("[`store`]:") || follows_store && text.starts_with("  ");
+        let named = text.replace("[`", "[").replace("`]", "]");
+        for name in named.split('`').skip(1).step_by(2) {
+            let is_known = match name.rsplit_once("::") {
+                Some((module, last)) => {
+                    module_text(tree, name).is_some()
+                        || module_text(tree, module).is_some_and(|text| text.contains(last))
+                }
+                None => !follows_store || module_text(tree, &format!("store::{name}")).is_some(),
+            };
+            if !is_known {
+                found
+                    .push(format!("src/lib.rs:{line}: the map names `{name}`, which is not there"));
+            }
+        }
+    }
+    found
+}
+
+/// Returns the text of a module's file.
+fn module_text<'t>(tree: &'t Tree, path: &str) -> Option<&'t str> {
+    let path = path.replace("::", "/");
+    let files = [format!("src/{path}.rs"), format!("src/{path}/mod.rs")];
+    files.iter().find(|file| tree.find_file(file).is_some()).map(|file| tree.file_text(file))
+}
+
 pub fn unexplained_dependencies(tree: &Tree) -> Vec<String> {
     let is_named = |name: &str| tree.file_text(DEPENDENCIES_GUIDE).contains(&format!("`{name}`"));
     let all = tree.dependencies().into_iter();
@@ -79,7 +112,7 @@ mod tests {
     use super::{
         DEPENDENCIES_GUIDE, TOP_LEVEL_NAMES, layer_rows, misshapen_files,
         modules_missing_in_crate_docs, top_level_faults, unexplained_dependencies,
-        unused_sql_files,
+        unknown_names_in_crate_docs, unused_sql_files,
     };
     use crate::tree::assert_finds;
 
@@ -110,6 +143,23 @@ mod tests {
         let rooms: String = rooms.collect();
         let lib = format!("{rooms}// `domain`, domains\n");
         assert_finds(modules_missing_in_crate_docs, &[("src/lib.rs", &lib)], &["src/lib.rs:1"]);
+    }
+
+    #[test]
+    fn unknown_names_in_crate_docs_are_found() {
+        let map = "//! 1. `app::commits` wakes [`worker::none`], `app::gone` does not (`any`).\n\
+            //! 2. `app::commits::hook`, `app::commits::other`.\n//! 3. [`store`]: `events` and\n//!    `attempts`.\n\
+            //! 4. `attempts`.\n";
+        let tree = [
+            ("src/lib.rs", map),
+            ("src/app/commits.rs", "fn hook() {}"),
+            ("src/store/events.rs", ""),
+        ];
+        assert_finds(
+            unknown_names_in_crate_docs,
+            &tree,
+            &["src/lib.rs:1", "src/lib.rs:2", "src/lib.rs:4"],
+        );
     }
 
     #[test]
