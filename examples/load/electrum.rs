@@ -34,6 +34,7 @@ struct State {
 pub struct Asked {
     pub requests: u64,
     pub subscriptions: u64,
+    pub histories: u64,
     /// Bytes of requests and responses.
     pub bytes: u64,
 }
@@ -95,6 +96,7 @@ fn serve(shared: &Mutex<State>, mut stream: TcpStream) -> Result<(), Failure> {
         let answer = json!({"jsonrpc": "2.0", "id": of("id"), "result": result}).to_string();
         state.asked.requests += 1;
         state.asked.subscriptions += u64::from(method == "blockchain.scripthash.subscribe");
+        state.asked.histories += u64::from(method == "blockchain.scripthash.get_history");
         state.asked.bytes += (line.len() + answer.len() + 1) as u64;
         stream.write_all(format!("{answer}\n").as_bytes())?;
         drop(state);

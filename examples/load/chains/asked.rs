@@ -36,7 +36,8 @@ pub(super) fn by_name(place: &Place) -> Result<(), Failure> {
     until_on_offer(&server, &live, "LTC")?;
     hand_out(&server, &live, BY_NAME, "LTC")?;
     let (begun, cpu) = (Instant::now(), server.cpu()?);
-    while node.asked().subscriptions < BY_NAME as u64 {
+    // Of each address the status is asked for, and the history is read once.
+    while node.asked().subscriptions.min(node.asked().histories) < BY_NAME as u64 {
         std::thread::sleep(Duration::from_millis(2));
     }
     let (took, watching) = (begun.elapsed(), server.cpu()?.saturating_sub(cpu));
