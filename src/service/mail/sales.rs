@@ -32,11 +32,16 @@ impl Service {
 
     /// Queues the messages of the first changes of status after the cursor. Returns `true` if there may be more.
     pub async fn queue_mail_of_events(self: &Arc<Self>, now: Time) -> Result<bool, Error> {
-        if self.read(|db| Ok::<_, Error>(new_changes(db)?.is_empty()))? {
+        if self.read(|db| Ok::<_, Error>(new_changes(db)?.is_some_and(|new| new.is_empty())))? {
             return Ok(false);
         }
         self.write(now, |step| {
-            let changes = new_changes(step.tx)?;
+            let Some(changes) = new_changes(step.tx)? else {
+                log::warn!(
+                    "no mark up to which messages were queued: they begin with the next event"
+                );
+                return start_cursor(step.tx).map(|()| false);
+            };
             for change in &changes {
                 queue_mail_of_change(&Step { now: change.created_at, ..*step }, change)?;
             }
@@ -54,30 +59,34 @@ pub(in crate::service) fn start_cursor(tx: &Tx<'_>) -> Result<(), Error> {
     Ok(mail_cursor::set(tx, events::last_seq(tx)?)?)
 }
 
-/// Returns the first changes of status after the cursor.
-fn new_changes(db: &Reader<'_>) -> Result<Vec<StatusChange>, Error> {
-    match mail_cursor::event(db)? {
-        Some(event) => Ok(events::changes_after(db, event, CHANGES_MAX)?),
-        None => Ok(Vec::new()),
-    }
+/// Returns the first changes of status after the cursor. `None` without a cursor: it could not be written at the start.
+fn new_changes(db: &Reader<'_>) -> Result<Option<Vec<StatusChange>>, Error> {
+    let event = mail_cursor::event(db)?;
+    Ok(event.map(|event| events::changes_after(db, event, CHANGES_MAX)).transpose()?)
 }
 
 /// Queues the messages of a change of status.
 fn queue_mail_of_change(step: &Step<'_>, change: &StatusChange) -> Result<(), Error> {
     let unreadable = |_| Error::Failed(format!("status before event {}", change.event));
+    let id = &change.object_id;
     match change.kind.invoice_status() {
-        Some(status) => match invoices::by_id(step.tx, &change.object_id)? {
-            Some(invoice) => {
+        Some(status) => {
+            if let Some(invoice) = invoices::by_id(step.tx, id)? {
                 let before = change.status_before.parse().map_err(unreadable)?;
-                mail_about_invoice(step, &invoice, before, status)
+                return mail_about_invoice(step, &invoice, before, status);
             }
-            None => Ok(()),
-        },
-        None => match deposits::by_id(step.tx, &change.object_id)? {
-            Some(deposit) => mail_about_deposit(step, &deposit),
-            None => Ok(()),
-        },
+        }
+        None => {
+            if let Some(deposit) = deposits::by_id(step.tx, id)? {
+                return mail_about_deposit(step, &deposit);
+            }
+        }
     }
+    log::warn!(
+        "no message about an event, as its object is not in the file: event={} id={id}",
+        change.event
+    );
+    Ok(())
 }
 
 /// Queues the messages that follow from a change of an invoice's status: to the team, and the receipt.

@@ -10,7 +10,7 @@ use crate::service::tests::{
 };
 use crate::service::{Error, Service, Step, accounts, sandbox};
 use crate::store::mail_messages::DueMail;
-use crate::store::{invoices, mail_preferences, receipts, users};
+use crate::store::{invoices, mail_cursor, mail_preferences, receipts, users};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -90,9 +90,12 @@ fn event_causes_its_messages_once_in_this_process_or_the_next() {
         block_on(service.simulate_payment(NOW, &caller, &id, case, None)).unwrap();
     };
     sell(&service);
-    assert_eq!(queue_and_take(&service, NOW), [""; 0], "messages have not begun");
     service.start_mail_cursor(NOW).unwrap();
     assert_eq!(queue_and_take(&service, NOW), [""; 0], "it was before the mail server");
+    // Without the cursor, which a full disk may have prevented, messages begin with the next event.
+    write(&service, NOW, |step| Ok(mail_cursor::remove(step.tx)?));
+    sell(&service);
+    assert_eq!(queue_and_take(&service, NOW), [""; 0]);
     sell(&service);
     assert_eq!(take_all(&service, NOW).len(), 0, "the commit of the sale queues nothing");
     // The process ends after the sale and before its message is queued.
