@@ -221,7 +221,7 @@ def main() -> int:
     failed = 0
     try:
         shop = Shop(url, coffer)
-        coffer.call("PATCH", "/sandbox/account", {"endpoints": [{"url": shop.hook}]})
+        coffer.send_webhooks_to(shop.hook)
         for story in STORIES:
             try:
                 story(shop)
