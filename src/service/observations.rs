@@ -7,22 +7,18 @@ mod recipient;
 #[cfg(test)]
 mod tests;
 
-use super::intake::deposit::{advance_deposit, freeze_value_in_block, insert_seen_deposit};
-use super::intake::payment::{advance_payment, move_payment_to_earlier_time, record_seen_payment};
+use super::intake::deposit::{book_deposit, freeze_value_in_block, insert_seen_deposit};
+use super::intake::payment::{book_payment, move_payment_to_earlier_time, record_seen_payment};
 use super::settle::{SettleCause, settle_invoice};
 use super::transfers::destination::touch_destination;
-use super::transfers::outputs::{
-    change_output, insert_destination_output, record_output_of_transaction,
-};
+use super::transfers::outputs::{insert_destination_output, record_output_of_transaction};
 use super::{Error, Step};
 use crate::domain::{
     IntakeOutcome, Invoice, Observation, ObservationChange, ObservationKey, ObservationOwner,
     PaymentState, Refusal, RefusalCode, StoredObservation, Time, Units, UnmatchedReason, id,
 };
 use crate::store::unmatched_payments::{self, NewUnmatchedPayment};
-use crate::store::{
-    Reader, StoreError, invoices, observation_owners, observations, own_transfers, payments,
-};
+use crate::store::{invoices, observation_owners, observations, own_transfers, payments};
 use recipient::{Recipient, find_recipient};
 use std::borrow::Cow;
 
@@ -104,11 +100,7 @@ fn update_stored_observation(
 fn drop_stored_observation(step: &Step<'_>, observed: &StoredObservation) -> Result<bool, Error> {
     let Step { tx, .. } = *step;
     if observed.state != PaymentState::Dropped {
-        let gone = apply_change_in_savepoint(
-            step,
-            observation_owners::of_observation(tx, observed.seq)?,
-            ObservationChange::Dropped,
-        )?;
+        let gone = change_observation(step, &observed.seen.key(), ObservationChange::Dropped)?;
         if gone.refusal.is_some() {
             return Ok(false);
         }
@@ -130,18 +122,10 @@ pub(super) fn change_observation(
     place: &ObservationKey,
     change: ObservationChange<'_>,
 ) -> Result<IntakeOutcome, Error> {
-    let owned = find_owner_by_key(step.tx, place)?.ok_or_else(|| Refusal::not_found("payment"))?;
-    apply_change_in_savepoint(step, owned, change)
-}
-
-/// Changes an observation in a separate savepoint.
-fn apply_change_in_savepoint(
-    step: &Step<'_>,
-    of: ObservationOwner,
-    change: ObservationChange<'_>,
-) -> Result<IntakeOutcome, Error> {
     let Step { tx, now, .. } = *step;
-    let observation = of.observation_seq();
+    let observed = observations::by_key(tx, place)?.ok_or_else(|| Refusal::not_found("payment"))?;
+    let observation = observed.seq;
+    let of = observation_owners::of_observation(tx, observation)?;
     let moved = tx.attempt(|| {
         match change {
             ObservationChange::Seen => change_owned_observation(step, of, PaymentState::Seen),
@@ -183,27 +167,31 @@ pub(super) fn change_owned_observation(
     let Step { tx, now, .. } = *step;
     let state = owned.state();
     state.check_change(next)?;
-    match owned {
+    observations::update(tx, owned.observation_seq(), state, next, now)?;
+    Ok(match owned {
         ObservationOwner::Payment(both) => {
             let (invoice, payment) = *both;
-            let (invoice, payment, _) = advance_payment(step, invoice, payment, next)?;
-            Ok(ObservationOwner::Payment(Box::new((invoice, payment))))
+            let (invoice, payment, _) = book_payment(step, invoice, payment, next)?;
+            ObservationOwner::Payment(Box::new((invoice, payment)))
         }
-        ObservationOwner::Deposit(deposit) => advance_deposit(step, *deposit, next),
+        ObservationOwner::Deposit(deposit) => {
+            let confirmed_at = (next == PaymentState::Confirmed).then_some(now);
+            book_deposit(step, *deposit, next, confirmed_at)?
+        }
         ObservationOwner::Own(mut transfer) => {
-            observations::update(tx, transfer.observation, state, next, now)?;
             transfer.state = next;
-            Ok(ObservationOwner::Own(transfer))
+            ObservationOwner::Own(transfer)
         }
         ObservationOwner::Unmatched(mut unmatched) => {
-            observations::update(tx, unmatched.observation, state, next, now)?;
             unmatched.state = next;
-            Ok(ObservationOwner::Unmatched(unmatched))
+            ObservationOwner::Unmatched(unmatched)
         }
-        ObservationOwner::Destination(output) => {
-            Ok(ObservationOwner::Destination(change_output(step, output, next)?))
+        ObservationOwner::Destination(mut output) => {
+            touch_destination(step, output.destination)?;
+            output.state = next;
+            ObservationOwner::Destination(output)
         }
-    }
+    })
 }
 
 /// Drops an observation, and stores the observation that replaced it.
@@ -221,17 +209,9 @@ fn replace_observation(
     let seen = &cap_seen_time(now, seen);
     // The invoice is settled only after the old observation is dropped and the new one is stored. A settlement in
     // between would report an amount as missing.
-    match &old {
-        ObservationOwner::Payment(both) => {
-            payments::update(tx, &both.1, PaymentState::Dropped, now)?
-        }
-        ObservationOwner::Deposit(_)
-        | ObservationOwner::Own(_)
-        | ObservationOwner::Unmatched(_)
-        | ObservationOwner::Destination(_) => {
-            let dropped = PaymentState::Dropped;
-            observations::update(tx, old.observation_seq(), state, dropped, now)?;
-        }
+    observations::update(tx, old.observation_seq(), state, PaymentState::Dropped, now)?;
+    if let ObservationOwner::Payment(both) = &old {
+        payments::record_state_change(tx, &both.1, PaymentState::Dropped, now)?;
     }
     let outcome = match update_stored_observation(step, seen)? {
         // The transaction reappeared, so the state of its dropped observation becomes `Seen` again.
@@ -324,13 +304,4 @@ fn insert_unmatched_payment(
     let new = NewUnmatchedPayment { id: &id, observation, reason, account, invoice };
     unmatched_payments::insert(tx, &new)?;
     Ok(observation_owners::of_observation(tx, observation)?)
-}
-
-/// Returns the owner of the observation with this key.
-fn find_owner_by_key(
-    db: &Reader<'_>,
-    place: &ObservationKey,
-) -> Result<Option<ObservationOwner>, StoreError> {
-    let observed = observations::by_key(db, place)?;
-    observed.map(|observed| observation_owners::of_observation(db, observed.seq)).transpose()
 }

@@ -4,7 +4,7 @@
 //!
 //! Invariant: the same code handles simulated payments and payments on a chain.
 
-use super::intake::payment::advance_payment;
+use super::intake::payment::book_payment;
 use super::lookups::owned_invoice;
 use super::observations::record_observation;
 use super::quotes::select_quote_among;
@@ -15,7 +15,7 @@ use crate::domain::{
     Asset, Cents, Invoice, Observation, ObservationOwner, Overflow, PaymentState, Quote, RateQuote,
     Refusal, RefusalCode, SimulatedAmount, Time, Total, id, render,
 };
-use crate::store::{accounts, payments, quotes};
+use crate::store::{accounts, observations, payments, quotes};
 use std::sync::Arc;
 
 /// Maximum number of simulated payments of an invoice. Each payment reads all earlier payments of the invoice, while
@@ -79,8 +79,9 @@ impl Service {
                 return Err(Error::Failed("what was due is no payment".to_owned()));
             };
             let (invoice, payment) = *seen;
-            let (invoice, _, told) =
-                advance_payment(step, invoice, payment, PaymentState::Confirmed)?;
+            let (before, next) = (payment.state, PaymentState::Confirmed);
+            observations::update(tx, payment.observation, before, next, now)?;
+            let (invoice, _, told) = book_payment(step, invoice, payment, next)?;
             // The response is the same JSON as the event's object.
             told.map_or_else(|| Ok(render::invoice(&invoice, &service.links, &[])?), Ok)
         })

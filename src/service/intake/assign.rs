@@ -14,7 +14,7 @@ use crate::service::intake::payment::{book_payment, record_payment};
 use crate::service::quotes::quote_unrequested_coin;
 use crate::service::settle::{SettleCause, settle_invoice};
 use crate::service::{Error, Json, Step, audit_log};
-use crate::store::{Tx, accounts, customers, invoices, observations, payments, unmatched_payments};
+use crate::store::{Tx, accounts, customers, invoices, observations, unmatched_payments};
 use serde_json::json;
 
 /// Recipient of the payment.
@@ -85,7 +85,7 @@ fn assign_to_invoice(
     observed: &StoredObservation,
     invoice: &str,
 ) -> Result<Assignment, Error> {
-    let Step { tx, now, .. } = *step;
+    let Step { tx, .. } = *step;
     let seen = &observed.seen;
     let found = id::parse(invoice).map(|id| invoices::by_id(tx, &id));
     let found = found.transpose()?.flatten();
@@ -98,9 +98,7 @@ fn assign_to_invoice(
     let payment = recorded
         .map_err(|_| Refusal::field("invoice", "takes no payment that is worth less than 0.01"))?;
     let owned = if observed.state == PaymentState::Confirmed {
-        payments::record_state_change(tx, &payment, PaymentState::Confirmed, now)?;
-        let confirmed = PaymentState::Confirmed;
-        let (invoice, payment, _) = book_payment(step, invoice, payment, confirmed)?;
+        let (invoice, payment, _) = book_payment(step, invoice, payment, observed.state)?;
         (invoice, payment)
     } else {
         (settle_invoice(step, invoice, SettleCause::Other)?, payment)

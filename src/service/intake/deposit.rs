@@ -12,7 +12,7 @@ use crate::service::events::{EventSubject, record_event};
 use crate::service::rates::NoRate;
 use crate::service::{Error, Step};
 use crate::store::booking::{Booking, BookingSource};
-use crate::store::{Tx, accounts, deposits, observations};
+use crate::store::{Tx, accounts, deposits};
 
 /// Stores a new deposit, with its current value. The value is final if the deposit is in a block. If no rate
 /// of the coin was ever known, stores nothing and returns the reason.
@@ -100,20 +100,8 @@ fn price_deposit(step: &Step<'_>, deposit: &mut Deposit) -> Result<(), Error> {
     Ok(())
 }
 
-/// Changes the state of a deposit and books the change.
-pub(in crate::service) fn advance_deposit(
-    step: &Step<'_>,
-    deposit: Deposit,
-    next: PaymentState,
-) -> Result<ObservationOwner, Error> {
-    let Step { tx, now, .. } = *step;
-    let before = deposit.status.payment_state();
-    observations::update(tx, deposit.observation, before, next, now)?;
-    let confirmed_at = (next == PaymentState::Confirmed).then_some(now);
-    book_deposit(step, deposit, next, confirmed_at)
-}
-
-/// Books a change of a deposit's state. Records an event if the deposit is confirmed.
+/// Books a change of a deposit's state. The observation must have the new state already. Records an event if the deposit
+/// is confirmed.
 pub(in crate::service) fn book_deposit(
     step: &Step<'_>,
     mut deposit: Deposit,

@@ -120,26 +120,16 @@ pub(in crate::service) fn record_seen_payment(
     })
 }
 
-/// Changes the state of a payment, books the change and settles the invoice. Returns the JSON of the invoice if an
-/// event was recorded.
-pub(in crate::service) fn advance_payment(
-    step: &Step<'_>,
-    invoice: Invoice,
-    payment: Payment,
-    next: PaymentState,
-) -> Result<(Invoice, Payment, Option<Json>), Error> {
-    let Step { tx, now, .. } = *step;
-    payments::update(tx, &payment, next, now)?;
-    book_payment(step, invoice, payment, next)
-}
-
-/// Same as [`advance_payment`], for a payment whose new state is already stored.
+/// Books a change of a payment's state and settles the invoice. The observation must have the new state already. Returns
+/// the JSON of the invoice if an event was recorded.
 pub(in crate::service) fn book_payment(
     step: &Step<'_>,
     invoice: Invoice,
     mut payment: Payment,
     next: PaymentState,
 ) -> Result<(Invoice, Payment, Option<Json>), Error> {
+    let Step { tx, now, .. } = *step;
+    payments::record_state_change(tx, &payment, next, now)?;
     let booking = Booking {
         account: invoice.account,
         mode: invoice.mode,
@@ -160,7 +150,7 @@ pub(in crate::service) fn book_payment(
     let (invoice, told) = settle_and_render(step, invoice, cause)?;
     payment.state = next;
     payment.was_confirmed |= confirms;
-    payment.confirmed_at = confirms.then_some(step.now);
+    payment.confirmed_at = confirms.then_some(now);
     Ok((invoice, payment, told))
 }
 

@@ -3,8 +3,7 @@
 //! Invariant: an output at a watched destination belongs to the destination, whoever's address it became since.
 
 use crate::domain::{
-    Observation, ObservationKey, ObservationOwner, OwnedOutput, PaymentState, Refusal, Time,
-    Transfer,
+    Observation, ObservationKey, ObservationOwner, PaymentState, Refusal, Time, Transfer,
 };
 use crate::service::transfers::destination::touch_destination;
 use crate::service::{Error, Step};
@@ -47,22 +46,6 @@ pub(in crate::service) fn record_output_of_transaction(
     Ok(sent_transactions::update(tx, &known)?)
 }
 
-/// Changes the state of an output of a destination.
-///
-/// # Errors
-///
-/// `invalid_transition` if the state does not allow the change.
-pub(in crate::service) fn change_output(
-    step: &Step<'_>,
-    output: OwnedOutput,
-    next: PaymentState,
-) -> Result<OwnedOutput, Error> {
-    output.state.check_change(next)?;
-    observations::update(step.tx, output.observation, output.state, next, step.now)?;
-    touch_destination(step, output.destination)?;
-    Ok(OwnedOutput { state: next, ..output })
-}
-
 /// Changes the state of the simulated output with this key.
 pub(super) fn change_simulated_output(
     step: &Step<'_>,
@@ -72,7 +55,11 @@ pub(super) fn change_simulated_output(
     let known = observations::by_key(step.tx, place)?;
     let known = known.ok_or_else(|| Refusal::not_found("payment"))?;
     match observation_owners::of_observation(step.tx, known.seq)? {
-        ObservationOwner::Destination(output) => change_output(step, output, next).map(drop),
+        ObservationOwner::Destination(output) => {
+            known.state.check_change(next)?;
+            observations::update(step.tx, known.seq, known.state, next, step.now)?;
+            touch_destination(step, output.destination)
+        }
         ObservationOwner::Payment(_)
         | ObservationOwner::Deposit(_)
         | ObservationOwner::Own(_)

@@ -133,10 +133,7 @@ fn apply_observation(
         Some(known) => restore_dropped_observation(step, &known, seen)?,
         None => {
             if let Some(old) = find_replaced_observation(tx, seen, forward)? {
-                let replaced = tx.attempt(|| {
-                    change_observation(step, &old, ObservationChange::ReplacedBy(seen))
-                })?;
-                match replaced {
+                match change_observation(step, &old, ObservationChange::ReplacedBy(seen)) {
                     Ok(outcome) if outcome.refusal.is_none() => {
                         service.log_when_committed(
                             observation_noun(tx, &outcome.owned)?,
@@ -207,7 +204,7 @@ pub(super) fn change_observation_by_key(
     change: ObservationChange<'_>,
 ) -> Result<(), Error> {
     let Step { service, tx, .. } = *step;
-    let moved = tx.attempt(|| change_observation(step, place, change))?;
+    let moved = change_observation(step, place, change);
     if let (Ok(outcome), Some(known)) = (&moved, observations::by_key(tx, place)?)
         && outcome.refusal.is_none()
     {
