@@ -226,10 +226,6 @@ impl Service {
     }
 
     /// Returns the body of an event of any account by its id. `None` if there is no such event.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be read.
     pub fn event_of_any_account(&self, id: &str) -> Result<Option<String>, Error> {
         self.read(|db| Ok(events::body_of_any_account(db, id)?))
     }

@@ -46,7 +46,6 @@ impl Service {
     }
 }
 
-/// Returns the ledger entry that a body describes.
 fn read_adjustment(body: &Map<String, Value>, now: Time) -> Result<LedgerEntry, Refusal> {
     let input = CreateAdjustment::read(body)?;
     let currency = input.currency;

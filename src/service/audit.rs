@@ -24,13 +24,11 @@ use std::thread;
 pub use crate::store::audit::{AuditCounts, AuditFinding};
 pub use derived::check_addresses;
 
-/// Number of invoices in one batch.
 const PAGE: u32 = 1000;
 /// Maximum time for which an invoice may stay open after its deadline, in milliseconds. The expiry worker may be late
 /// after the server was stopped.
 const OVERDUE_MS_MAX: i64 = HOUR_MS;
 
-/// Message from a part of the audit.
 enum AuditMessage {
     Found(AuditFinding),
     Done { part: &'static str, done: u64, of: u64 },
@@ -57,10 +55,6 @@ const MESSAGE_QUEUE_MAX: usize = 1024;
 /// the progress.
 ///
 /// The parts run in parallel, each on its own snapshot of the file.
-///
-/// # Errors
-///
-/// [`Error`] if the file cannot be read.
 pub fn audit(
     db: &Reader<'_>,
     noted: &[LogHead],
@@ -100,7 +94,6 @@ fn thread_result<T>(joined: thread::Result<Result<T, Error>>) -> Result<T, Error
     joined.unwrap_or_else(|_| Err(Error::Failed("a check of the audit failed".to_owned())))
 }
 
-/// Runs a part of the audit and sends its messages to the channel `teller`.
 fn run_audit_part(
     db: &Reader<'_>,
     check: AuditPart,

@@ -41,7 +41,6 @@ pub fn record(
     Ok(audit_log::insert(tx, &entry, now)?)
 }
 
-/// Writes a change of a user to the audit log.
 pub(super) fn record_user_change(
     tx: &Tx<'_>,
     actor: &str,

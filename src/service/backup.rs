@@ -13,7 +13,6 @@ use crate::store::{StoreError, chain_nodes, history, refuse_unreleased_file};
 use std::fs::File;
 use std::path::Path;
 
-/// Audit log actor for a restore.
 const RESTORE_ACTOR: &str = "restore";
 
 /// Parameters of a restore.

@@ -25,7 +25,6 @@ impl Scope {
         Scope { account, mode }
     }
 
-    /// Returns the `seq` of the account.
     pub(crate) fn account(&self) -> i64 {
         self.account
     }

@@ -22,12 +22,10 @@ impl CertificateWatch {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = status;
     }
 
-    /// Returns the warning for the operator.
     pub(crate) fn warning(&self, now: Time) -> Option<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).warning(now)
     }
 
-    /// Returns the figures for metrics.
     pub(crate) fn figures(&self, now: Time) -> CertificateFigures {
         let status = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let not_after = status.validity.map_or(Time(0), |validity| validity.not_after);

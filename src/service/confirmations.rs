@@ -87,7 +87,6 @@ impl<'a> From<&'a Deposit> for ConfirmablePayment<'a> {
 }
 
 impl<'a> ConfirmablePayment<'a> {
-    /// Returns the payment that an observation is, with its payer.
     pub(in crate::service) fn observed(
         of: &'a StoredObservation,
         payer: Option<Payer>,
@@ -121,7 +120,6 @@ impl Service {
 }
 
 impl OnChainReader<'_> {
-    /// Returns the state of each payment on its chain.
     pub(in crate::service) fn read_states(
         &mut self,
         db: &Reader<'_>,

@@ -127,7 +127,6 @@ pub(super) fn find_customer(
         .ok_or_else(|| Refusal::not_found("customer").into())
 }
 
-/// Checks that the account has the customers feature.
 fn check_customers_enabled(db: &Reader<'_>, account: i64) -> Result<(), Error> {
     if accounts::by_seq(db, account)?.customers_enabled {
         Ok(())

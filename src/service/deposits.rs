@@ -135,7 +135,6 @@ fn coin_and_address(
     Ok((asset, address.ok_or_else(none)?))
 }
 
-/// Returns a deposit as JSON.
 fn render_deposit(
     db: &Reader<'_>,
     depths: &mut OnChainReader<'_>,

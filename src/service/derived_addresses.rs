@@ -20,7 +20,6 @@ const STOCKED_AHEAD: u32 = 128;
 #[derive(Default)]
 pub(super) struct AddressStock(Mutex<Vec<WalletStock>>);
 
-/// Derived addresses of one wallet.
 struct WalletStock {
     wallet: Wallet,
     branch: Arc<ReceivingBranch>,
@@ -125,10 +124,6 @@ impl AddressStock {
 
 impl Service {
     /// Fills the stock of this chain before the writer needs the addresses.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Failed`] if the file cannot be read.
     pub(super) fn fill_stock(&self, mode: Mode, chain: Chain) -> Result<(), Error> {
         if self.is_simulated(mode) || chain.row().imported {
             return Ok(());

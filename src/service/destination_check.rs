@@ -20,7 +20,6 @@ pub(super) const UPCOMING_INDEXES: u32 = 1000;
 #[derive(Default)]
 pub(super) struct UpcomingAddresses(Mutex<HashMap<i64, NextAddresses>>);
 
-/// The next addresses of one wallet.
 struct NextAddresses {
     wallet: Wallet,
     by_index: BTreeMap<u32, String>,
@@ -60,10 +59,6 @@ impl UpcomingAddresses {
 
 impl Service {
     /// Derives the next addresses of every wallet, so that the writer does not derive them.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Failed`] if the file cannot be read.
     pub fn derive_upcoming_addresses(&self) -> Result<(), Error> {
         if self.kind == FileKind::Sandbox {
             return Ok(());

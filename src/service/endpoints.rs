@@ -9,7 +9,6 @@ use crate::store::{Reader, Tx, endpoints};
 use serde_json::value::{to_raw_value, to_value};
 use serde_json::{Map, Value, json};
 
-/// Largest number of endpoints of an account.
 const ENDPOINTS_MAX: usize = 50;
 
 impl Service {
@@ -23,10 +22,6 @@ impl Service {
 }
 
 /// Returns the secret of a new endpoint.
-///
-/// # Errors
-///
-/// [`Error::Failed`] if the system provides no random bytes.
 pub fn new_endpoint_secret() -> Result<String, Error> {
     new_secret("whsec_")
 }
@@ -55,10 +50,6 @@ pub fn create(
 }
 
 /// Stores a changed endpoint. Pending deliveries keep their URL.
-///
-/// # Errors
-///
-/// [`Error::Failed`] if the file fails.
 pub fn update(
     tx: &Tx<'_>,
     actor: &str,
@@ -132,7 +123,6 @@ pub fn find(db: &Reader<'_>, account: i64, id: &str) -> Result<WebhookEndpoint, 
     found.next().ok_or_else(|| Refusal::not_found("endpoint").into())
 }
 
-/// Writes a change of an endpoint to the audit log.
 fn write_audit_entry(
     tx: &Tx<'_>,
     actor: &str,

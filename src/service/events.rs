@@ -11,9 +11,7 @@ use serde_json::value::RawValue;
 
 /// Object that an event is about, with the account and mode of the event.
 pub(super) struct EventSubject<'a> {
-    /// Account of the event.
     pub(super) account: i64,
-    /// Mode of the event: live or test.
     pub(super) mode: Mode,
     /// Id of the object.
     pub(super) id: &'a str,

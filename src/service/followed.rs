@@ -121,12 +121,10 @@ impl LiveMode {
         found?.1.fee_estimate
     }
 
-    /// Returns `true` if a wallet of the chain has this address, and the address has no owner.
     pub(in crate::service) fn is_unowned_address(&self, chain: Chain, address: &str) -> bool {
         self.unowned.find_index(chain, address).is_some()
     }
 
-    /// Returns the chains that have nodes, each with its latest state.
     pub(super) fn chain_states(&self) -> Vec<(Arc<FollowedChain>, ReportedChainState)> {
         let chains = self.chains.read().unwrap_or_else(PoisonError::into_inner).clone();
         let state = |one: Arc<FollowedChain>| {
@@ -136,12 +134,10 @@ impl LiveMode {
         chains.into_iter().map(state).collect()
     }
 
-    /// Returns `true` if test networks, whose coins have no value, are allowed.
     pub(super) fn allows_test_networks(&self) -> bool {
         self.test_networks
     }
 
-    /// Changes the latest state of a chain.
     pub(super) fn update_state(&self, chain: Chain, say: impl FnOnce(&mut ReportedChainState)) {
         let chains = self.chains.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(one) = chains.iter().find(|one| one.live.chain == chain) {

@@ -54,11 +54,6 @@ fn insert_random_key(
     Ok((id, text))
 }
 
-/// Returns the text of a key, generated from random bytes.
-///
-/// # Errors
-///
-/// [`Error::Failed`] if the system does not provide enough random bytes.
 pub(crate) fn random_key(
     make: impl FnOnce(&mut dyn FnMut() -> u8) -> String,
 ) -> Result<String, Error> {

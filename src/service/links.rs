@@ -161,7 +161,6 @@ fn check_open_invoices(db: &Reader<'_>, link: &PaymentLink, now: Time) -> Result
     Err(refusal.with_retry_after(seconds).into())
 }
 
-/// Returns the input from which an invoice of the link is created.
 fn invoice_draft(link: &PaymentLink, amount: Option<Cents>) -> Result<CreateInvoice, Error> {
     let description = link.description.clone().unwrap_or_else(|| link.name.clone());
     Ok(CreateInvoice {
@@ -179,7 +178,6 @@ fn invoice_draft(link: &PaymentLink, amount: Option<Cents>) -> Result<CreateInvo
     })
 }
 
-/// Returns the link with this id if it is not switched off.
 fn find_enabled(db: &Reader<'_>, id: &str) -> Result<PaymentLink, Error> {
     find(db, id)?.filter(|link| link.active).ok_or_else(link_not_found)
 }

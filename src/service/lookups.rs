@@ -11,7 +11,6 @@ pub(super) fn find_invoice(db: &Reader<'_>, id: &str) -> Result<Invoice, Error> 
     invoice.ok_or_else(|| Refusal::not_found("invoice").into())
 }
 
-/// Returns the invoice with this ID if it belongs to the caller.
 pub(super) fn owned_invoice(db: &Reader<'_>, scope: &Scope, id: &str) -> Result<Invoice, Error> {
     let invoice = find_invoice(db, id)?;
     if invoice.account != scope.account() || invoice.mode != scope.mode() {

@@ -66,7 +66,6 @@ impl Service {
         self.mail.is_some() && (mode.is_live() || self.kind == FileKind::Sandbox)
     }
 
-    /// Returns the URL of a page of the operator interface.
     fn dashboard_url(&self, page: &str) -> String {
         format!("{}/dashboard#/{page}", self.links.public_url)
     }
@@ -106,7 +105,6 @@ impl Service {
     }
 }
 
-/// Queues a message.
 fn queue_mail(step: &Step<'_>, mail: &OutgoingMail<'_>) -> Result<(), Error> {
     let Step { service, tx, now } = *step;
     let Some(identity) = &service.mail else {

@@ -4,7 +4,6 @@ use super::{Error, Json, Scope, Service};
 use crate::domain::render;
 use crate::store::matches;
 
-/// Maximum number of objects.
 const MATCHES_MAX: u32 = 50;
 
 impl Service {

@@ -21,7 +21,6 @@ use serde_json::{Value, json};
 const TAKEN_A_MINUTE_MAX: u32 = 10;
 /// Maximum number of addresses in one import.
 pub const IMPORT_MAX: usize = 1000;
-/// Name of the request field with the addresses to import.
 const ADDRESSES_FIELD: &str = "addresses";
 
 impl Service {
@@ -240,7 +239,6 @@ fn canonical_addresses(
     list.iter().enumerate().map(read).collect()
 }
 
-/// Returns the fields of a pool for the response.
 fn pool_view(db: &Reader<'_>, chain: Chain) -> Result<PoolView, Error> {
     let counts = pool_addresses::counts(db, chain)?;
     Ok(PoolView {

@@ -50,10 +50,6 @@ impl Service {
     }
 
     /// Returns the coins of the response to `GET /v1/currencies`.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Failed`] if the file cannot be read.
     pub fn currencies(&self, now: Time, scope: &Scope) -> Result<Vec<Json>, Error> {
         let offered = self.read(|db| self.listed_coins(db, now, scope.mode()))?;
         let rendered = offered.into_iter();

@@ -204,7 +204,6 @@ fn refundable_amounts(db: &Reader<'_>, invoice: &Invoice) -> Result<(Cents, Opti
     Ok((confirmed.minus(refunded).cents()?, excess))
 }
 
-/// Returns 400 `invoice_not_refundable`.
 fn not_refundable_refusal() -> Refusal {
     let message = "nothing that was paid on this invoice is confirmed";
     Refusal::new(RefusalCode::InvoiceNotRefundable, message)

@@ -175,7 +175,6 @@ fn check_server_quota(db: &Reader<'_>, account: i64, quota: i64) -> Result<(), E
     Err(Refusal::new(RefusalCode::ServerQuotaExceeded, message).into())
 }
 
-/// Returns a server of this account.
 fn owned_server(db: &Reader<'_>, account: i64, id: &str) -> Result<OrderedServer, Error> {
     let server = servers::by_id(db, id)?.filter(|server| server.account == account);
     server.ok_or_else(|| Refusal::not_found("server").into())

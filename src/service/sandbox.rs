@@ -132,7 +132,6 @@ impl Service {
         .await
     }
 
-    /// Parses one item of `endpoints`.
     fn parse_endpoint_item(
         &self,
         at: usize,
@@ -149,7 +148,6 @@ impl Service {
         self.parse_endpoint(Fields::new(map), now).map_err(inside)
     }
 
-    /// Parses an endpoint from its fields.
     fn parse_endpoint(&self, fields: Fields<'_>, now: Time) -> Result<WebhookEndpoint, Refusal> {
         fields.refuse_unknown(SandboxEndpoint::NAMES)?;
         let url = SandboxEndpoint::url(fields)?;

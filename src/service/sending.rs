@@ -201,7 +201,6 @@ impl Service {
     }
 }
 
-/// Returns the transfer with this id if a command is running for the transfer.
 fn find_running_transfer(tx: &Tx<'_>, kind: TransferKind, id: &str) -> Result<Transfer, Error> {
     let transfer = find(tx, kind, id)?;
     if transfer.sending == Some(SendingState::Running) {

@@ -86,7 +86,6 @@ impl Service {
     }
 }
 
-/// Stores the end of a provisioner run, with or without a result.
 fn store_job_end(
     tx: &Tx<'_>,
     mut server: OrderedServer,

@@ -26,7 +26,6 @@ const RECENT_MS: i64 = 30 * DAY_MS;
 /// Number of days with sales, including today.
 const SALES_DAYS: i64 = 30;
 
-/// Statuses of an open invoice.
 const OPEN_STATUSES: [InvoiceStatus; 3] =
     [InvoiceStatus::Created, InvoiceStatus::AwaitingPayment, InvoiceStatus::Detected];
 
@@ -158,7 +157,6 @@ fn open_transfers(
     })
 }
 
-/// Returns the count of a status, or 0 if the status has no count.
 fn count_of_status<T: PartialEq>(found: &[(T, i64)], status: T) -> i64 {
     let mut of_status = found.iter().filter(|(other, _)| *other == status);
     of_status.next().map_or(0, |(_, count)| *count)

@@ -54,7 +54,6 @@ pub enum StepActor<'a> {
 }
 
 impl StepActor<'_> {
-    /// Returns the name of the actor in the audit log.
     pub(super) fn actor_name(&self) -> &str {
         match self {
             StepActor::Person(email) => email,
@@ -137,7 +136,6 @@ fn book_step(
     Ok(after)
 }
 
-/// Records the event for the status of a transfer, if the status has one.
 fn record_status_event(step: &Step<'_>, transfer: &Transfer) -> Result<(), Error> {
     let Step { service, tx, now } = *step;
     let Some(kind) = transfer.status.event(transfer.kind) else {
@@ -195,7 +193,6 @@ pub(super) fn request_transfer(
     Ok(transfer)
 }
 
-/// Reverses the ledger entries that were booked when the transfer was requested.
 fn reverse_request_booking(step: &Step<'_>, transfer: &Transfer) -> Result<(), Error> {
     let Step { tx, now, .. } = *step;
     for (seq, amount) in unreversed_entries(tx, BookingSource::Transfer(transfer.seq))? {
@@ -225,7 +222,6 @@ fn booking_of_transfer(transfer: &Transfer) -> Booking<'_> {
     }
 }
 
-/// Updates `refundedAmount` in the invoice that a refund belongs to.
 fn refresh_refunded_amount(tx: &Tx<'_>, transfer: &Transfer) -> Result<(), Error> {
     let Some((seq, _)) = transfer.invoice else {
         return Ok(());
@@ -266,7 +262,6 @@ pub(super) fn audit_action_name(kind: TransferKind, verb: &str) -> String {
     format!("{kind}.{verb}")
 }
 
-/// Writes an audit log entry about a transfer.
 pub(in crate::service) fn write_audit_entry(
     tx: &Tx<'_>,
     now: Time,

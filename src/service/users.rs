@@ -60,9 +60,6 @@ pub struct UserWithAccount {
 
 impl Service {
     /// Returns the token of a new set-up link, which replaces the previous one. Returns `None` if an operator exists.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] if the file or the system's randomness fails.
     pub fn create_setup_link(self: &Arc<Self>, now: Time) -> Result<Option<String>, Error> {
         self.write_and_wait(now, move |step| replace_setup_link(step.tx, now))
     }
@@ -277,10 +274,6 @@ pub fn find(db: &Reader<'_>, email: &str) -> Result<User, Error> {
     Ok(found.ok_or_else(|| Refusal::not_found("user"))?.0)
 }
 
-/// Returns the user with this ID.
-///
-/// # Errors
-/// `not_found`.
 pub(super) fn find_by_id(db: &Reader<'_>, user_id: &str) -> Result<User, Error> {
     let user = match id::parse(user_id) {
         Some(id) => users::by_id(db, &id)?,

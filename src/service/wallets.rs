@@ -110,27 +110,17 @@ pub fn find(db: &Reader<'_>, id: &str) -> Result<WalletRow, Error> {
 }
 
 /// Returns the stored rows of all wallets.
-///
-/// # Errors
-///
-/// [`Error`] if the file cannot be read.
 pub fn all(db: &Reader<'_>) -> Result<Vec<WalletRow>, Error> {
     Ok(wallets::all(db)?)
 }
 
 /// Returns all wallets, with their gap limits.
-///
-/// # Errors
-/// [`Error`] if the file cannot be read.
 pub fn list(db: &Reader<'_>) -> Result<Vec<Json>, Error> {
     let all = wallets::all(db)?;
     all.iter().map(|row| render_wallet(db, row)).collect()
 }
 
 /// Returns the ID of every wallet, with its gap limit.
-///
-/// # Errors
-/// [`Error`] if the file cannot be read.
 pub fn gap_limits(db: &Reader<'_>) -> Result<Vec<(String, u32)>, Error> {
     let all = wallets::all(db)?.into_iter();
     all.map(|row| Ok((row.id.clone(), gap_limit(db, &row)?))).collect()
@@ -166,9 +156,6 @@ pub fn preview(db: &Reader<'_>, wanted: &WalletToAdd) -> Result<Json, Error> {
 ///
 /// The index is above 0 after a restore of an older copy: the wallet may have been added after the copy and handed
 /// out addresses.
-///
-/// # Errors
-/// [`Error`] if the file cannot be read.
 pub fn first_index_of_new_wallet(db: &Reader<'_>) -> Result<u32, Error> {
     let gaps = u64::try_from(restore_count(db)?).unwrap_or_default();
     let from = u32::try_from(gaps.saturating_mul(GAP)).unwrap_or(INDEX_END);
@@ -261,7 +248,6 @@ pub fn retire(tx: &Tx<'_>, actor: &str, id: &str, now: Time) -> Result<Json, Err
     render_wallet(tx, &find(tx, id)?)
 }
 
-/// Returns the first addresses of a wallet.
 fn first_addresses(wallet: &Wallet) -> Result<Vec<String>, Error> {
     let branch = wallet.receiving_branch();
     let derive = |index| branch.as_ref()?.derive_address(index).map(|derived| derived.address);
@@ -269,7 +255,6 @@ fn first_addresses(wallet: &Wallet) -> Result<Vec<String>, Error> {
     addresses.ok_or_else(|| Error::Failed("a wallet has no addresses".to_owned()))
 }
 
-/// Returns a wallet as JSON for the response.
 fn render_wallet(db: &Reader<'_>, row: &WalletRow) -> Result<Json, Error> {
     let hands_out = wallets::active_for_chain(db, row.wallet.chain)?;
     Ok(to_raw_value(&WalletView {

@@ -80,7 +80,6 @@ pub(super) fn request_body(
     })
 }
 
-/// Returns the headers of an attempt.
 pub(super) fn request_headers(
     event: &str,
     signed: &AttemptSignatures,

@@ -14,15 +14,12 @@ use std::collections::HashMap;
 use std::iter::once;
 use std::thread;
 
-/// Number of addresses of a page that one thread derives.
 const ADDRESSES_PER_THREAD: usize = 1024;
 
-/// Source of the addresses of one wallet.
 enum AddressSource {
     /// The current branch of a live wallet, and its possible earlier branches: a wallet that was added again may have
     /// changed its network or script type.
     Branches(Vec<ReceivingBranch>),
-    /// The simulated wallet of a mode and chain.
     Simulated(Mode, Chain),
 }
 
@@ -48,10 +45,6 @@ impl AddressSource {
 }
 
 /// Checks rule 5 of the audit: each address is derived from its wallet and index. Returns the number of addresses.
-///
-/// # Errors
-///
-/// [`Error`] if the file cannot be read.
 pub fn check_addresses(
     db: &Reader<'_>,
     report: &mut dyn FnMut(AuditFinding),
@@ -116,7 +109,6 @@ fn wallet_variants(wallet: Wallet) -> impl Iterator<Item = Wallet> {
         .filter(move |variant| *variant != wallet)
 }
 
-/// Returns a finding if an address differs from the one derived at its index.
 fn find_difference(
     origins: &HashMap<i64, AddressSource>,
     one: &DerivedAddress,

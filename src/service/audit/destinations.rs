@@ -64,7 +64,6 @@ fn finding(of: &Transfer, is: String, should: String) -> AuditFinding {
     AuditFinding { rule: 2, about: format!("{} {}", of.kind, of.id), is, should }
 }
 
-/// Returns the stored outcome of a transfer as text.
 fn stored_outcome(
     db: &Reader<'_>,
     loaded: &LoadedDestination,
@@ -79,7 +78,6 @@ fn stored_outcome(
     Ok(describe(transfer.txid.as_deref(), transfer.has_exact_proposal, false, &proposals, &open))
 }
 
-/// Returns the outcome of a transfer that follows from the facts, as text.
 fn computed_outcome(
     loaded: &LoadedDestination,
     one: &DestinationTransfer,

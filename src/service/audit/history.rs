@@ -7,15 +7,10 @@ use crate::domain::{ChainedLog, HashLink, LogHead};
 use crate::store::{Reader, history, restored_logs};
 use serde_json::Value;
 
-/// Action of the audit log row that a restore writes.
 pub(in crate::service) const RESTORE_ACTION: &str = "file.restore";
 
 /// Checks rule 9 of the audit: each row of the ledger and the audit log links to the row before it. Each noted head
 /// is part of its log. Returns the head of each log.
-///
-/// # Errors
-///
-/// [`Error`] if the file cannot be read.
 pub fn check_history(
     db: &Reader<'_>,
     noted: &[LogHead],
@@ -41,7 +36,6 @@ pub fn check_history(
     Ok(heads)
 }
 
-/// Verifier of one log, which reads the log row by row.
 struct LogVerifier {
     log: ChainedLog,
     /// `seq` of the last row that was read, 0 before the first.
@@ -55,7 +49,6 @@ impl LogVerifier {
         LogVerifier { log, seq: 0, link: HashLink::before_first_row(log) }
     }
 
-    /// Verifies the next row, and returns a finding for each problem of the row.
     fn verify_row(&mut self, row: &history::LogRow) -> Vec<AuditFinding> {
         let mut found = Vec::new();
         if row.seq != self.seq.saturating_add(1) {

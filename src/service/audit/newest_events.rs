@@ -26,7 +26,6 @@ const DEPOSIT_FIELDS: [&str; 11] = [
     "createdAt",
 ];
 
-/// Object in the body of an event.
 type EventObject = Map<String, Value>;
 
 /// Checks rule 4 of the audit: all fields in the newest event of a payout or refund equal the stored values.
@@ -152,7 +151,6 @@ fn is_possible_sum(payments: &[Payment], quote: &Quote, received: &str) -> bool 
     sums.contains(&received.0)
 }
 
-/// Returns the object with this id, as the newest event contains the object.
 fn newest_event_object(
     db: &Reader<'_>,
     account: i64,
@@ -166,7 +164,6 @@ fn newest_event_object(
     Ok(body.pointer("/data/object").and_then(Value::as_object).cloned())
 }
 
-/// Parses a rendered object.
 fn parse_object(rendered: &str) -> EventObject {
     serde_json::from_str(rendered).unwrap_or_default()
 }

@@ -345,7 +345,6 @@ fn confirm_batch(
     }
 }
 
-/// Moves the cursor of a chain back to a block.
 fn move_cursor_back(cursor: &mut ChainCursor, fork: &Block) {
     cursor.reached.block = fork.clone();
     if cursor.complete.height > fork.height {

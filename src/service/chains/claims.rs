@@ -60,7 +60,6 @@ pub fn claim_payment(
     Ok(claim)
 }
 
-/// Ends a claim with the result of the check by the node.
 pub(super) fn end_claim(step: &Step<'_>, claimed: &ClaimCheck) -> Result<(), Error> {
     let Step { tx, now, .. } = *step;
     let claim = claims::by_seq(tx, claimed.claim)?;
@@ -239,7 +238,6 @@ pub(super) fn native_coin(chain: Chain) -> Result<&'static Asset, Refusal> {
     })
 }
 
-/// Writes a step of a claim to the audit log, with its result.
 fn write_claim_audit_entry(
     step: &Step<'_>,
     action: &str,

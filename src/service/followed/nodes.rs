@@ -48,9 +48,6 @@ pub trait NodeControl: Send + Sync {
     fn try_node(&self, chain: Chain, url: &str) -> Result<NodeAnswer, String>;
 
     /// Follows a chain as the file says now: through another node, or no longer.
-    ///
-    /// # Errors
-    /// [`Error`] if the file cannot be read or the thread cannot be started.
     fn follow_stored(&self, chain: Chain) -> Result<(), Error>;
 }
 
@@ -131,9 +128,6 @@ fn remove_node(
 
 /// Removes the nodes that were entered under another public url, before the file was restored. An attacker with a copy
 /// of the file must not reach the nodes by a server of their own.
-///
-/// # Errors
-/// [`Error`] if the file cannot be written.
 pub fn remove_nodes_of_other_url(tx: &Tx<'_>, now: Time, public_url: &str) -> Result<(), Error> {
     for row in chain_nodes::of_other_url(tx, public_url)? {
         remove_node(tx, now, SERVER_ACTOR, row.chain, true)?;

@@ -42,10 +42,6 @@ impl LiveMode {
     ///
     /// `besides` checks each coin that the settings and the file allow. The callback returns a reason why the coin is
     /// not on offer, or `None`.
-    ///
-    /// # Errors
-    ///
-    /// [`Error`] if the file cannot be read.
     pub fn no_coin_reasons(
         &self,
         db: &Reader<'_>,

@@ -21,10 +21,8 @@ const POLLED_AHEAD: u32 = 20;
 const BELOW_DAILY: u32 = 10_000;
 /// Time after an invoice's deadline during which every step queries the invoice's address, in milliseconds.
 const POLLED_AFTER_DEADLINE_MS: i64 = 30 * DAY_MS;
-/// Minutes in a day.
 const MINUTES: i64 = DAY_MS / MINUTE_MS;
 
-/// A wallet and some of its addresses, by index.
 type DerivedWallet = (Wallet, BTreeMap<u32, String>);
 
 /// Cache of the addresses that a step queries one by one.

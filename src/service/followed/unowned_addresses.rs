@@ -35,13 +35,10 @@ pub(in crate::service) struct UnownedAddresses {
     secret: RandomState,
 }
 
-/// Fingerprints of the addresses of one wallet.
 #[derive(Debug)]
 struct WalletFingerprints {
-    /// `seq` of the wallet.
     wallet: i64,
     pool: &'static str,
-    /// Wallet that derives the addresses.
     derives: Wallet,
     /// Next index of the wallet when the wallet was last read.
     next: u32,
@@ -169,10 +166,6 @@ impl Service {
     ///
     /// Passes each address to `look_for` with a number to sort by: the index minus the wallet's next index. An index
     /// below the next index gets a larger number than all others.
-    ///
-    /// # Errors
-    ///
-    /// [`Error`] if the file cannot be read.
     pub fn derive_unowned_addresses(
         &self,
         chain: Chain,
@@ -206,7 +199,6 @@ impl Service {
         Ok(true)
     }
 
-    /// Returns the indexes of a wallet in this range that have no owner.
     fn unowned_index_ranges(
         &self,
         row: &WalletRow,

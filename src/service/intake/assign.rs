@@ -26,7 +26,6 @@ pub enum Assignee {
     Customer(String, String),
 }
 
-/// The recipient's account and the new owner of the observation.
 struct Assignment {
     account: i64,
     owned: ObservationOwner,
@@ -156,7 +155,6 @@ fn with_recipient_field(to: &Assignee, error: Error) -> Error {
     }
 }
 
-/// Writes the assignment to the audit log.
 fn write_audit_entry(
     tx: &Tx<'_>,
     now: Time,

@@ -148,7 +148,6 @@ pub(in crate::service) fn book_deposit(
     Ok(ObservationOwner::Deposit(Box::new(deposit)))
 }
 
-/// Returns the fee on a deposit at the current fee rate of its account.
 fn deposit_fee(tx: &Tx<'_>, deposit: &Deposit) -> Result<Cents, Error> {
     Ok(deposit.gross.fee(accounts::by_seq(tx, deposit.account)?.fee)?)
 }

@@ -170,16 +170,13 @@ pub(in crate::service) fn fiat_value(
     })
 }
 
-/// A change of the state of a payment or a deposit.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::service) struct PaymentChange {
     /// Value in the currency of the booking.
     pub(super) value: Cents,
     /// `true` if the payment or deposit was ever confirmed before.
     pub(super) was_confirmed: bool,
-    /// State before the change.
     pub(super) before: PaymentState,
-    /// State after the change.
     pub(super) next: PaymentState,
 }
 

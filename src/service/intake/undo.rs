@@ -73,7 +73,6 @@ fn remove_assigned_payment(
     }
 }
 
-/// Returns the refusal to undo an assignment that was booked.
 fn already_booked_error(what: &str) -> Error {
     invalid_transition(&format!(
         "{what} that it has become has been confirmed: it is booked, and the merchant has been told; \

@@ -153,7 +153,6 @@ impl Service {
         Ok(Box::<str>::from(json).into_string())
     }
 
-    /// Returns the response for an orderId that already has an invoice.
     fn response_for_existing_order_id(
         &self,
         tx: &Tx<'_>,

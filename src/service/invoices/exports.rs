@@ -6,7 +6,6 @@ use crate::domain::{Currency, ExportKind, Time};
 use crate::service::{Error, Scope, Service};
 use crate::store::{Reader, exports, invoices};
 
-/// Number of rows in one read.
 const PAGE_ROWS: u32 = 500;
 
 /// Maximum number of invoices with the same id, address or txid.

@@ -26,7 +26,6 @@ struct SearchCursor<'a> {
 }
 
 impl SearchCursor<'_> {
-    /// Reads the parameter `before`.
     fn parse(before: Option<&str>) -> SearchCursor<'_> {
         match before.and_then(|text| text.strip_prefix(PARTS)) {
             Some("") => SearchCursor { only_parts: true, before: None },
@@ -37,7 +36,6 @@ impl SearchCursor<'_> {
         }
     }
 
-    /// Returns the cursor of the page after the invoice with this id.
     fn after(&self, id: String) -> String {
         if self.only_parts { format!("{PARTS}:{id}") } else { id }
     }

@@ -37,7 +37,6 @@ impl Service {
         })
     }
 
-    /// Returns the JSON of a link with its present uses.
     fn render_link(&self, db: &Reader<'_>, link: &PaymentLink, now: Time) -> Result<Json, Error> {
         let uses = payment_links::count_uses(db, &link.id, None)?;
         Ok(render::payment_link(link, uses, now, &self.links)?)
@@ -156,7 +155,6 @@ pub fn remove_link_picture(
     service.render_link(tx, &link, now)
 }
 
-/// Records a change of a link in the audit log.
 fn record(
     tx: &Tx<'_>,
     now: Time,

@@ -200,7 +200,6 @@ fn mail_about_alarm(step: &Step<'_>, change: &AlarmChange, news: AlarmNews) -> R
     queue_for_team(step, kind.mail_kind(), *account, || messages::alarm(news, &facts, now, &url))
 }
 
-/// Change of one alarm.
 struct AlarmChange {
     /// State that the message describes.
     subject: AlarmState,
@@ -211,7 +210,6 @@ struct AlarmChange {
     detail: String,
 }
 
-/// Returns the alarms that change.
 fn alarm_changes(before: Vec<AlarmState>, found: &[AlarmCondition], now: Time) -> Vec<AlarmChange> {
     let mut before: BTreeMap<String, AlarmState> =
         before.into_iter().map(|state| (state.name.clone(), state)).collect();

@@ -18,9 +18,6 @@ use std::sync::Arc;
 impl Service {
     /// Remembers the language in which a payer sees the checkout, if the invoice may get a receipt. `picked` is the
     /// language that the payer chose on the page, and `shown` the language of the page.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] if the file cannot be read.
     pub fn note_payer_language(
         self: &Arc<Self>,
         now: Time,

@@ -65,7 +65,6 @@ fn new_changes(db: &Reader<'_>) -> Result<Option<Vec<StatusChange>>, Error> {
     Ok(event.map(|event| events::changes_after(db, event, CHANGES_MAX)).transpose()?)
 }
 
-/// Queues the messages of a change of status.
 fn queue_mail_of_change(step: &Step<'_>, change: &StatusChange) -> Result<(), Error> {
     let unreadable = |_| Error::Failed(format!("status before event {}", change.event));
     let id = &change.object_id;

@@ -17,7 +17,6 @@ use std::sync::Arc;
 /// are booked by then.
 const AFTER_MIDNIGHT_MS: i64 = 5 * MINUTE_MS;
 
-/// Sales of a day, by account.
 type SalesByAccount = BTreeMap<i64, Vec<DaySales>>;
 
 impl Service {

@@ -11,9 +11,7 @@ use crate::service::transfers::watched_destination;
 use crate::store::addresses::{AddressOwner, find_owner};
 use crate::store::{Reader, customers, invoices, observations, own_transfers, quotes};
 
-/// Recipient of a new observation.
 pub(super) enum Recipient {
-    /// An invoice, with the quote that the observation pays.
     Invoice(Box<Invoice>, Quote),
     /// A customer, who owns the paid address.
     Customer(Customer),
@@ -21,7 +19,6 @@ pub(super) enum Recipient {
     Own,
     /// A watched destination of payouts or refunds, by its `seq`.
     Destination(i64),
-    /// No recipient, for this reason.
     Nobody(UnmatchedReason),
 }
 

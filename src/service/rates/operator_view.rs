@@ -9,29 +9,23 @@ use crate::domain::{CoinMarket, Currency, Mode, NoRateReason, Time, render};
 use crate::service::{Error, Json, Service};
 use crate::store::{FileKind, Reader, coins_off, keys, rate_sources};
 
-/// Rates of one coin in one currency in live mode.
 struct CoinRateState {
-    /// Symbol of the coin.
     coin: &'static str,
-    /// Currency of the rate.
     currency: Currency,
     /// Prices of the coin at the sources, and the rates computed from these prices.
     market: CoinMarket,
 }
 
 impl CoinRateState {
-    /// Returns `true` if the operator's file has a rate of the coin.
     fn has_file_rate(&self) -> bool {
         rate_from_file(&self.market.figures).is_some()
     }
 }
 
-/// Returns every coin in every currency.
 fn coins_in_currencies() -> impl Iterator<Item = (&'static str, Currency)> {
     coin_symbols().flat_map(|coin| Currency::ALL.iter().map(move |currency| (coin, *currency)))
 }
 
-/// Returns the rates of every coin in every currency.
 fn all_coin_rates(db: &Reader<'_>, now: Time) -> Result<Vec<CoinRateState>, Error> {
     let each = coins_in_currencies();
     each.map(|(coin, currency)| {

@@ -253,10 +253,8 @@ fn apply_payment_step(
     change_observation(step, &place, change)
 }
 
-/// A change of a payment, as a request describes it.
 enum RequestedChange {
     Step(SandboxPaymentStep),
-    /// Number of confirmations.
     Confirmations(u32),
 }
 

@@ -15,7 +15,6 @@ use std::sync::Arc;
 /// Text between the sandbox's file name and the snapshot's name.
 const SUFFIX: &str = "-snapshot-";
 
-/// Returns the path of the snapshot with this name.
 fn snapshot_path(of: &Path, name: &str) -> PathBuf {
     with_suffix(of, &format!("{SUFFIX}{name}"))
 }
@@ -61,10 +60,6 @@ impl Service {
     ///
     /// The caller must set the clock to the snapshot's time before the call. Otherwise deadlines in the restored data
     /// would be compared with another time.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Failed`] if the snapshot cannot be read.
     pub fn restore_snapshot(self: &Arc<Self>, of: &Path, name: &str) -> Result<(), Error> {
         overwrite(&snapshot_path(of, name), of)?;
         // Before each batch, the writer checks whether another process has written, and clears its caches in that

@@ -28,7 +28,6 @@ pub(super) struct PaymentTarget {
 }
 
 impl PaymentTarget {
-    /// Returns the target that pays a quote of an invoice.
     fn for_quote(db: &Reader<'_>, invoice: &Invoice, quote: Quote) -> Result<PaymentTarget, Error> {
         let due = amount_still_due(invoice, payments::undropped_values(db, invoice.seq)?)?;
         Ok(PaymentTarget {
@@ -53,13 +52,11 @@ impl PaymentTarget {
     }
 }
 
-/// Parses an amount of a coin.
 pub(super) fn parse_amount(text: Option<String>, asset: &Asset) -> Result<Option<Units>, Refusal> {
     let amount = text.map(|text| Units::parse(&text, asset.decimals));
     amount.transpose().map_err(|problem| Refusal::field("amount", problem))
 }
 
-/// Returns the target of the payment that a body describes.
 pub(super) fn payment_target(step: &Step<'_>, fields: Fields<'_>) -> Result<PaymentTarget, Error> {
     let asset = SandboxOutput::asset(fields)?;
     let asset = asset.as_deref();

@@ -56,7 +56,6 @@ fn has_live_key(db: &Reader<'_>, account: i64, now: Time) -> Result<bool, Error>
     }))
 }
 
-/// Returns `true` if live events of the account are delivered to an endpoint.
 fn has_live_endpoint(db: &Reader<'_>, account: i64) -> Result<bool, Error> {
     let endpoints = endpoints::of_account(db, account)?;
     Ok(endpoints.iter().any(|one| one.enabled && one.mode.is_none_or(Mode::is_live)))

@@ -14,7 +14,6 @@ use crate::service::{Error, Step};
 use crate::store::{transfer_acts, transfer_proposals, transfers};
 use serde_json::json;
 
-/// Text that stands for all proposals of a transfer.
 const ALL_PROPOSALS: &str = "all";
 
 /// Enters the transaction that sends a transfer, in place of its previous transaction, if any.

@@ -39,7 +39,6 @@ impl TransferListFilter {
         }
     }
 
-    /// Returns `true` if a transfer matches the kind, the invoice and the status.
     fn matches(&self, transfer: &Transfer) -> bool {
         let invoice = transfer.invoice.as_ref().map(|(_, id)| id);
         transfer.kind == self.kind
@@ -60,7 +59,6 @@ pub struct WalletSendingData {
 pub struct TransferDetail {
     /// Transfer that the page shows.
     pub transfer: Transfer,
-    /// State of the transfer on its chain.
     pub(crate) chain_state: TransferOnChain,
     /// Data for a wallet, if the transfer is to be sent by hand now.
     pub to_send: Option<WalletSendingData>,

@@ -13,9 +13,7 @@ use std::collections::BTreeSet;
 
 /// A destination with the facts about it and the stored outcome.
 pub(in crate::service) struct LoadedDestination {
-    /// The destination.
     pub(in crate::service) destination: Destination,
-    /// Facts about the destination.
     pub(in crate::service) facts: DestinationFacts,
     /// For each output, the stored `seq` of the transfer for which it counts.
     pub(in crate::service) shares: Vec<Option<i64>>,
@@ -24,7 +22,6 @@ pub(in crate::service) struct LoadedDestination {
 }
 
 impl LoadedDestination {
-    /// Assesses the destination.
     pub(in crate::service) fn assess(&self) -> DestinationOutcome {
         assess_destination(&self.facts)
     }
@@ -41,7 +38,6 @@ impl LoadedDestination {
         Ok(())
     }
 
-    /// Returns the index of a transfer.
     pub(in crate::service) fn place_of(&self, seq: i64) -> Option<usize> {
         self.facts.transfers.iter().position(|one| one.seq() == seq)
     }

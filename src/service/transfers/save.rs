@@ -16,7 +16,6 @@ use crate::store::{Tx, destinations, sent_transactions, transfer_reviews, transf
 use serde_json::json;
 use std::collections::BTreeSet;
 
-/// Saves the outcome of a destination.
 pub(super) fn save_outcome(
     step: &Step<'_>,
     loaded: &LoadedDestination,
@@ -170,7 +169,6 @@ fn save_reviews(
     Ok(())
 }
 
-/// Returns the sentence that describes a finding.
 fn describe_finding(
     one: &DestinationTransfer,
     loaded: &LoadedDestination,

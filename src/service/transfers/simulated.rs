@@ -137,7 +137,6 @@ fn set_transaction_state(
     touch_destination(step, of.destination)
 }
 
-/// Returns the only output of a simulated transaction.
 fn simulated_output(of: &Transfer, txid: &str, amount: Units, seen_at: Time) -> Observation {
     Observation {
         mode: of.mode,
@@ -152,7 +151,6 @@ fn simulated_output(of: &Transfer, txid: &str, amount: Units, seen_at: Time) -> 
     }
 }
 
-/// Returns `true` if the transfer has a simulated transaction.
 fn has_simulated_transaction(tx: &Tx<'_>, of: &Transfer) -> Result<bool, Error> {
     let Some(txid) = &of.txid else {
         return Ok(false);

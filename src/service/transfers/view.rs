@@ -21,7 +21,6 @@ impl Service {
         Ok(render::transfer_for_operator(of, &chain_told)?)
     }
 
-    /// Returns the state of a transfer on its chain.
     pub(in crate::service) fn transfer_on_chain(
         &self,
         db: &Reader<'_>,

@@ -87,7 +87,6 @@ pub(in crate::service) fn record_node_report<'r>(
     Ok(Vec::new())
 }
 
-/// Settles the destinations of the transfers that have this transaction.
 fn touch_destinations_of(step: &Step<'_>, chain: Chain, txid: &str) -> Result<(), Error> {
     let all = destinations::of_transaction(step.tx, Mode::Live, chain, txid)?;
     all.into_iter().try_for_each(|seq| touch_destination(step, seq))

@@ -57,7 +57,6 @@ pub(super) fn use_up_code(
     is_right.then_some(()).ok_or_else(wrong_code_refusal)
 }
 
-/// Returns the refusal of a code that is wrong or was used before.
 pub(super) fn wrong_code_refusal() -> Error {
     let message = "code must be what your authenticator app shows now, and each works once; or a recovery code that \
                    is left";

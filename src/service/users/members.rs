@@ -15,7 +15,6 @@ use crate::service::{Error, QuotaOwner, Scope, Service, Step, random_bytes};
 use crate::store::{Reader, Tx, accounts, known_clients, sessions, users};
 use std::sync::Arc;
 
-/// Largest number of known clients of one user.
 const CLIENTS_MAX: u32 = 8;
 
 /// Largest step back of the wall clock that does not require the password again, in milliseconds.

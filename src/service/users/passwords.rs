@@ -31,10 +31,6 @@ impl Hasher {
     /// recommends.
     ///
     /// Takes some 20 ms.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Failed`] if the system provides no random bytes.
     pub fn hash(&mut self, password: &str) -> Result<String, Error> {
         let failed = |error| Error::Failed(format!("the password was not hashed: {error}"));
         let salt = SaltString::encode_b64(&random_bytes::<16>()?).map_err(failed)?;
@@ -68,7 +64,6 @@ impl Hasher {
         computed == Some(true) && hash.is_some()
     }
 
-    /// Computes the argon2 output of a password with a salt.
     fn argon2_output(
         &mut self,
         password: &str,

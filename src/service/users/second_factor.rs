@@ -156,10 +156,6 @@ impl Service {
 
 /// Turns off a user's second factor, confirmed or not, and ends the user's sessions. Does nothing if the user has
 /// none.
-///
-/// # Errors
-///
-/// [`Error::Failed`] if the file fails.
 pub fn turn_off(
     tx: &Tx<'_>,
     actor: &str,

@@ -8,7 +8,6 @@ use crate::service::{Error, Service};
 use crate::store::Reader;
 use crate::store::wallets::{self, FundedAddress, WalletRow};
 
-/// Number of addresses in one read.
 const PAGE_ADDRESSES: u32 = 500;
 
 /// Header line of the CSV list of addresses.
@@ -68,10 +67,6 @@ pub fn to_csv(row: &WalletRow, all: &[AddressReceipt]) -> String {
 ///
 /// An address with several coins has one entry for each coin. If `funded` is `true`, addresses that received nothing
 /// are omitted.
-///
-/// # Errors
-///
-/// [`Error`] if the file cannot be read.
 pub fn list_handed_out_addresses(
     db: &Reader<'_>,
     row: &WalletRow,

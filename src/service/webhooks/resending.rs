@@ -299,7 +299,6 @@ fn render_delivery(db: &Reader<'_>, delivery: &Delivery) -> Result<Json, Error> 
     render_with_attempts(delivery, &delivery_pages::attempts(db, &delivery.id)?)
 }
 
-/// Returns a delivery as JSON, with these attempts.
 fn render_with_attempts(
     delivery: &Delivery,
     attempts: &[(u32, DeliveryAttempt)],

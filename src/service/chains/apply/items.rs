@@ -276,12 +276,10 @@ fn find_replaced_observation(
     Ok(None)
 }
 
-/// Returns the key of an observation in live mode.
 pub(super) fn live_observation_key(chain: Chain, txid: String, position: u32) -> ObservationKey {
     ObservationKey { mode: Mode::Live, chain, txid, position }
 }
 
-/// Returns `true` if a step continues from the cursor of its chain.
 pub(super) fn starts_at_cursor(
     db: &Reader<'_>,
     chain_step: &ChainStep,

@@ -20,7 +20,6 @@ use crate::store::{Reader, observations};
 use serde_json::value::to_raw_value;
 
 impl Service {
-    /// Returns the confirmations of an observation and the number that it needs.
     fn state_on_chain(&self, db: &Reader<'_>, owned: &ObservationOwner) -> Result<OnChain, Error> {
         let observed = observations::by_seq(db, owned.observation_seq())?;
         let payer = match owned {
@@ -34,7 +33,6 @@ impl Service {
         self.on_chain_reader().read_state(db, shown)
     }
 
-    /// Returns a payment as JSON for the response.
     pub(super) fn render_owned_payment(
         &self,
         db: &Reader<'_>,

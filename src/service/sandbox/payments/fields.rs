@@ -13,7 +13,6 @@ use crate::service::sandbox::target::PaymentTarget;
 use crate::store::{Reader, chains};
 use serde_json::Value;
 
-/// Returns the given transaction ID, or a new one.
 pub(super) fn txid_or_new(
     txid: Option<String>,
     asset: &Asset,
