@@ -21,12 +21,10 @@ impl StepBackoff {
         self.failures
     }
 
-    /// Ends the backoff after a success.
     pub(super) fn reset(&mut self) {
         *self = StepBackoff::default();
     }
 
-    /// Returns `true` during a backoff.
     pub(super) fn is_waiting(&self) -> bool {
         self.steps_left > 0
     }

@@ -149,7 +149,6 @@ impl RequestCost {
     }
 }
 
-/// Returns the number of blocks a day.
 fn blocks_per_day(chain: Chain) -> u64 {
     match chain {
         Chain::Ethereum => 7_200,

@@ -140,7 +140,6 @@ impl Evm {
         Ok(tokens)
     }
 
-    /// Makes one call of a method that must succeed.
     fn call_required<T: DeserializeOwned>(
         &mut self,
         method: &str,
@@ -367,7 +366,6 @@ impl Node for Evm {
     }
 }
 
-/// Returns the block of a header, and its time.
 fn to_block_and_time(header: &EvmHeader) -> Result<(Block, Time), NodeError> {
     let height = header.number.to_u32();
     let height =

@@ -13,9 +13,7 @@ use crate::domain::chain::Chain;
 
 /// Settings of a node, which are known before the first request.
 pub struct NodeSettings {
-    /// Chain to follow.
     pub chain: Chain,
-    /// Url of the node.
     pub endpoint: Endpoint,
     /// Further urls of the chain. The Electrum client uses all urls, because one server may hide payments.
     pub others: Vec<Endpoint>,
@@ -23,23 +21,17 @@ pub struct NodeSettings {
     pub headers: Vec<(String, String)>,
     /// Token contracts on a test network.
     pub tokens: Tokens,
-    /// Time and size limits of requests.
     pub limits: Limits,
     /// Callback that learns when a request begins and ends.
     pub watch: Option<RequestWatch>,
 }
 
-/// A kind of node.
 pub struct NodeKind {
-    /// Chains that this kind of node supports.
     pub chains: &'static [Chain],
-    /// Schemes of the urls.
     pub schemes: &'static [&'static str],
     /// `true` if requests use HTTP, so that the operator can set headers.
     pub takes_headers: bool,
-    /// Estimates the cost of following a chain.
     pub cost: fn(Chain) -> RequestCost,
-    /// Parses a url.
     pub endpoint: fn(&str) -> Result<Endpoint, String>,
     /// Creates a node; `None` for a chain that this kind does not support.
     pub node: fn(NodeSettings) -> Option<Box<dyn Node>>,
@@ -96,7 +88,6 @@ pub static NODE_KINDS: &[NodeKind] = &[
 ];
 
 impl NodeSettings {
-    /// Returns a JSON-RPC client.
     fn rpc(&self) -> Rpc {
         let rpc = Rpc::new(vec![self.endpoint.clone()], self.headers.clone(), self.limits);
         rpc.with_watch(self.watch.clone())
@@ -121,7 +112,6 @@ pub fn parse_endpoint(chain: Chain, url: &str) -> Result<Endpoint, String> {
     }
 }
 
-/// Returns `true` if a kind of node supports the chain.
 pub fn is_supported_chain(chain: Chain) -> bool {
     NODE_KINDS.iter().any(|kind| kind.chains.contains(&chain))
 }

@@ -56,7 +56,6 @@ impl MemoryTransaction {
     }
 }
 
-/// A block with its transactions.
 #[derive(Clone, Debug)]
 pub(crate) struct MemoryBlock {
     pub(crate) block: Block,
@@ -94,7 +93,6 @@ impl MemoryChain {
         memory
     }
 
-    /// Returns a new unique hash or id.
     pub(crate) fn new_id(&mut self) -> String {
         self.made += 1;
         if self.chain == Chain::Solana {
@@ -113,7 +111,6 @@ impl MemoryChain {
         self.mempool.push(sent);
     }
 
-    /// Returns `true` if no transaction in the active branch conflicts with `sent`.
     pub(crate) fn can_include_transaction(&self, sent: &MemoryTransaction) -> bool {
         let mut mined = self.active.iter().flat_map(|mined| &mined.sent);
         let is_late = sent.nonce.zip(sent.sender());
@@ -135,7 +132,6 @@ impl MemoryChain {
         });
     }
 
-    /// Returns the next nonce of a sender.
     pub(crate) fn next_nonce(&self, sender: &str) -> u64 {
         next_nonce(&self.active, sender)
     }
@@ -253,7 +249,6 @@ impl MemoryChain {
     }
 }
 
-/// Returns the next nonce of a sender after these blocks.
 fn next_nonce(blocks: &[MemoryBlock], sender: &str) -> u64 {
     let mined = blocks.iter().flat_map(|mined| &mined.sent);
     let of_sender = mined.filter(|sent| sent.sender() == Some(sender));
@@ -261,7 +256,6 @@ fn next_nonce(blocks: &[MemoryBlock], sender: &str) -> u64 {
     nonces.max().map_or(0, |nonce| nonce + 1)
 }
 
-/// Returns `true` if the input spends an output of one of these transactions.
 fn is_output_of(spent: &InputSource, txids: &[String]) -> bool {
     matches!(spent, InputSource::Output(txid, _) if txids.contains(txid))
 }

@@ -123,9 +123,6 @@ impl Rpc {
     }
 
     /// Makes one call.
-    ///
-    /// # Errors
-    /// [`CallFailure`].
     pub fn call<T: DeserializeOwned>(
         &mut self,
         method: &str,
@@ -138,10 +135,6 @@ impl Rpc {
 
     /// Makes one call and deserializes the result with a seed while the response arrives. An error of the seed
     /// becomes [`NodeError::Lied`].
-    ///
-    /// # Errors
-    ///
-    /// [`CallFailure`].
     pub fn call_with_seed<'de, S: DeserializeSeed<'de>>(
         &mut self,
         method: &str,
@@ -229,7 +222,6 @@ impl Rpc {
         }
     }
 
-    /// Makes these calls in one batch request.
     fn send_batch<'de, S: DeserializeSeed<'de> + Clone>(
         &mut self,
         calls: &[(&str, Box<RawValue>)],
@@ -344,13 +336,11 @@ fn build_call<'a, P>(id: u64, method: &'a str, params: &'a P) -> RpcCall<'a, P> 
 /// compiled only once and not for each type.
 type ResultText = Option<Box<RawValue>>;
 
-/// Deserializes the text of a result.
 fn parse_result<T: DeserializeOwned>(text: &ResultText) -> Result<T, NodeError> {
     let text = text.as_ref().map_or("null", |text| text.get());
     serde_json::from_str(text).map_err(response_error)
 }
 
-/// Serializes the parameters of a call.
 fn serialize_params(params: &impl Serialize) -> Result<Box<RawValue>, NodeError> {
     serde_json::value::to_raw_value(params)
         .map_err(|_| wrong_node_error("a call cannot be written"))
@@ -360,7 +350,6 @@ fn serialize_body(value: &impl Serialize) -> Result<Vec<u8>, NodeError> {
     serde_json::to_vec(value).map_err(|_| wrong_node_error("a call cannot be written"))
 }
 
-/// Sorts the responses of a batch into the order of the calls.
 fn sort_results_by_call<V>(
     first: u64,
     calls: usize,

@@ -16,7 +16,6 @@ use crate::domain::{Asset, Network, address};
 use std::fmt;
 use std::str::FromStr;
 
-/// Largest number of characters in a header value.
 const HEADER_CHARS_MAX: usize = 4096;
 
 /// Largest number of urls of a chain that an operator enters.
@@ -212,7 +211,6 @@ fn parse_stored_url(chain: Chain, url: &str) -> Result<Endpoint, String> {
     }
 }
 
-/// Returns the chains that a kind of node supports.
 fn followed_chains() -> impl Iterator<Item = Chain> {
     let chains = Chain::ALL.iter().copied();
     chains.filter(|chain| kind::is_supported_chain(*chain))

@@ -25,7 +25,6 @@ pub(super) struct TransferFilter<'a> {
     pub watched: &'a dyn WatchTargets,
 }
 
-/// Returns `true` if each of these addresses received native coins in one of the `received` payments.
 pub(super) fn have_all_received_native_coins(
     native: Option<&'static Asset>,
     received: &[ReceivedOutput],
@@ -38,7 +37,6 @@ pub(super) fn have_all_received_native_coins(
 }
 
 impl TransferFilter<'_> {
-    /// Returns the listed token with this contract.
     pub fn find_token(&self, contract: Account) -> Option<&'static Asset> {
         let mut tokens = self.tokens.iter();
         let token = tokens.find(|(address, _)| *address == contract);

@@ -67,7 +67,6 @@ struct TronIdentity {
     tokens: Vec<(Account, &'static Asset)>,
 }
 
-/// A block header.
 struct TronHeader {
     block: Block,
     parent: String,

@@ -116,7 +116,6 @@ impl Utxo {
         self.network.ok_or_else(|| NodeError::Wrong(describe_genesis(&first.0)))
     }
 
-    /// Checks the network by the genesis block.
     fn check_genesis(&mut self, first: &HashText) -> Result<(), NodeError> {
         let found = network_of_genesis(self.chain, &first.0);
         let text = match (found, self.network) {
@@ -133,7 +132,6 @@ impl Utxo {
         Err(NodeError::Wrong(text))
     }
 
-    /// Makes a call whose method must succeed.
     fn call_required<T: serde::de::DeserializeOwned>(
         &mut self,
         method: &str,
@@ -143,7 +141,6 @@ impl Utxo {
         answer.map_err(|failure| unexpected_error(method, failure))
     }
 
-    /// Returns the scanner for watched outputs.
     fn output_scanner<'a>(
         &mut self,
         watched: &'a dyn WatchTargets,

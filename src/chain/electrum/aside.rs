@@ -49,7 +49,6 @@ impl Electrum {
         })
     }
 
-    /// Sets a transaction aside, and begins a backoff.
     pub(super) fn set_transaction_aside(&mut self, id: Hash256, reason: String) {
         let report = self.reports.get(&id);
         let unread = self.unread.entry(id).or_default();

@@ -69,7 +69,6 @@ impl Electrum {
         Ok(doubted.map(|(id, ..)| *id).collect())
     }
 
-    /// Returns the outputs that a fetched transaction spends.
     fn spent_outputs(&self, id: &Hash256) -> Vec<(String, u32)> {
         let inputs = self.transactions.get(id).into_iter().flat_map(|one| &one.inputs);
         let spent = inputs.filter_map(|input| match input {

@@ -42,7 +42,6 @@ const SERVER_BUSY: i64 = -102;
 /// Largest time to wait for received lines in a poll, in milliseconds.
 const POLL_MS: u64 = 1;
 
-/// Result of a call, or the error that the method returned.
 pub(super) type CallResult = Result<Box<RawValue>, MethodError>;
 
 pub(super) struct Connection {
@@ -53,7 +52,6 @@ pub(super) struct Connection {
     /// Number of bytes at the start of the buffer that contain no line end.
     scanned: usize,
     next_id: u64,
-    /// Number of bytes read and written.
     bytes: u64,
     /// Status of each script hash whose history changed since [`Connection::take_changed_scripts`] was last called.
     changed: HashMap<String, Option<String>>,
@@ -129,12 +127,10 @@ impl Connection {
         self.bytes
     }
 
-    /// Returns the number of calls made.
     pub(super) fn call_count(&self) -> u64 {
         self.next_id
     }
 
-    /// Returns the changed script hashes with their status.
     pub(super) fn changed_scripts(&self) -> &HashMap<String, Option<String>> {
         &self.changed
     }
@@ -144,7 +140,6 @@ impl Connection {
         std::mem::take(&mut self.changed)
     }
 
-    /// Makes one call.
     pub(super) fn call(&mut self, method: &str, params: Value) -> Result<CallResult, NodeError> {
         let outcome = self.call_all(method, &[params])?.pop();
         outcome.ok_or_else(|| NodeError::Lied("it left out an answer".to_owned()))

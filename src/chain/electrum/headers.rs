@@ -31,17 +31,14 @@ impl RawHeader {
         part.copied().unwrap_or([0; N])
     }
 
-    /// Returns the hash of the parent.
     pub(super) fn parent_hash(&self) -> Hash256 {
         self.bytes_at(4)
     }
 
-    /// Returns the Merkle root of the transactions.
     pub(super) fn merkle_root(&self) -> Hash256 {
         self.bytes_at(36)
     }
 
-    /// Returns the Unix time in the header, in seconds.
     pub(super) fn unix_time_s(&self) -> u32 {
         u32::from_le_bytes(self.bytes_at(68))
     }
@@ -60,7 +57,6 @@ pub(super) fn parse_all(bytes: &[u8]) -> Option<Vec<RawHeader>> {
     headers.iter().map(|header| RawHeader::parse(header)).collect()
 }
 
-/// Returns `true` if each header is the child of the header before it.
 pub(super) fn are_linked(headers: &[RawHeader]) -> bool {
     headers
         .iter()
@@ -77,7 +73,6 @@ pub(super) enum HeaderError {
     Invalid(String),
 }
 
-/// The newest headers of a chain.
 pub(super) struct HeaderChain {
     /// Proof-of-work rules; `None` on test networks.
     rules: Option<PowRules>,
@@ -108,12 +103,10 @@ impl HeaderChain {
         height.saturating_sub(into).saturating_sub(1)
     }
 
-    /// Returns the height of the lowest header in memory.
     pub(super) fn lowest_height(&self) -> u32 {
         self.low
     }
 
-    /// Returns the height of the newest header.
     pub(super) fn tip_height(&self) -> u32 {
         let above = u32::try_from(self.held.len()).unwrap_or(u32::MAX);
         self.low.saturating_add(above.saturating_sub(1))
@@ -180,7 +173,6 @@ impl HeaderChain {
         Ok(())
     }
 
-    /// Removes all headers above a height.
     pub(super) fn truncate_above(&mut self, height: u32) {
         let kept = height.checked_sub(self.low).map(|above| above.saturating_add(1));
         let kept = kept.and_then(|kept| usize::try_from(kept).ok());

@@ -25,7 +25,6 @@ pub(super) fn format_hash(hash: &Hash256) -> String {
     encode_string(&hash)
 }
 
-/// Returns the double SHA-256 of these bytes.
 pub(super) fn double_sha256(bytes: &[u8]) -> Hash256 {
     Sha256::digest(Sha256::digest(bytes)).into()
 }

@@ -66,9 +66,7 @@ pub struct Electrum {
     older: BTreeMap<u32, RawHeader>,
     /// Blocks that the database has stored for the active chain, newest first.
     kept: Vec<Block>,
-    /// Transactions of watched addresses.
     transactions: HashMap<Hash256, ParsedTransaction>,
-    /// Location of each transaction, as servers report it.
     reports: HashMap<Hash256, TransactionReport>,
     /// Transactions that servers report, and do not give or prove.
     unread: HashMap<Hash256, UnreadTransaction>,
@@ -76,7 +74,6 @@ pub struct Electrum {
     verdicts: HashMap<Hash256, Option<bool>>,
     /// Transactions whose signatures could not be verified, as a server did not give what they spend.
     unverified: HashSet<Hash256>,
-    /// Proven location of each transaction.
     proven: HashMap<Hash256, ProvenLocation>,
     /// Script hash of each watched address.
     scripts: HashMap<String, String>,
@@ -133,7 +130,6 @@ impl Electrum {
         bytes.fold(0, u64::saturating_add)
     }
 
-    /// Returns the server with this index.
     fn server(&mut self, place: usize) -> Result<&mut Server, NodeError> {
         let server = self.servers.get_mut(place);
         server.ok_or_else(|| NodeError::Wrong("it has no url".to_owned()))
@@ -316,7 +312,6 @@ impl Node for Electrum {
     }
 }
 
-/// Returns the time of a block.
 fn block_time(header: &RawHeader) -> Result<Time, NodeError> {
     let none = || NodeError::Lied("a block has no time that there is".to_owned());
     unix_time(u64::from(header.unix_time_s())).ok_or_else(none)

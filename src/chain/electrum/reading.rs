@@ -11,7 +11,6 @@ use crate::domain::time::HOUR_MS;
 use crate::domain::{Block, Units};
 use std::collections::{BTreeMap, HashSet};
 
-/// Largest number of blocks in one result.
 const BLOCKS_MAX: u32 = 2_000;
 /// Largest number of transactions in one result of [`Node::late_payments`].
 const LATE_MAX: usize = 50;
@@ -181,7 +180,6 @@ impl Electrum {
         Ok(found)
     }
 
-    /// Returns the payments and watched spends of a transaction.
     pub(super) fn scan_transaction(
         &self,
         transaction: &ParsedTransaction,
@@ -253,7 +251,6 @@ impl Electrum {
     }
 }
 
-/// Returns a block without payments.
 fn empty_block(height: u32, header: &RawHeader) -> Result<BlockRead, NodeError> {
     Ok(BlockRead {
         block: Block { height, hash: format_hash(&header.hash) },

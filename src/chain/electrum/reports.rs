@@ -15,7 +15,6 @@ const SPENDERS_DEPTH: u32 = 400;
 /// Largest number of transactions examined in the history of a spent output's script.
 const SPENDERS_MAX: usize = 100;
 
-/// What servers report of a transaction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TransactionReport {
     /// One claim for each server that reports the transaction, in the order of the servers.
@@ -25,28 +24,23 @@ pub(super) struct TransactionReport {
     pub since: Option<Time>,
 }
 
-/// Location of a transaction, as one server reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct LocationClaim {
-    /// Index of the server.
     pub server: usize,
     /// Height of the block; `None` if the server reports the transaction in its mempool.
     pub height: Option<u32>,
 }
 
 impl TransactionReport {
-    /// Returns `true` if a server reports the transaction in its mempool.
     pub(super) fn is_in_mempool(&self) -> bool {
         self.claims.iter().any(|claim| claim.height.is_none())
     }
 
-    /// Returns `true` if this server reports the transaction.
     pub(super) fn is_of_server(&self, server: usize) -> bool {
         self.claims.iter().any(|claim| claim.server == server)
     }
 }
 
-/// Proven location of a transaction in a block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ProvenLocation {
     pub height: u32,
@@ -60,7 +54,6 @@ pub(super) fn script_hash(script: &[u8]) -> String {
 }
 
 impl Electrum {
-    /// Updates the histories of watched addresses from all servers.
     pub(super) fn refresh_histories(
         &mut self,
         watched: &dyn WatchTargets,
@@ -311,7 +304,6 @@ impl Electrum {
         Ok(Ok(proven))
     }
 
-    /// Returns a transaction that was fetched earlier.
     pub(super) fn fetched_transaction(&self, id: &Hash256) -> Option<&ParsedTransaction> {
         self.transactions.get(id)
     }

@@ -43,7 +43,6 @@ pub(super) struct Server {
     epoch: u64,
     /// Number of the first connection when the network was last checked.
     checked_on: Option<u64>,
-    /// Backoff after failures.
     backoff: StepBackoff,
     /// Time since the server was first asked in this step. `None` for the first server, which each step waits for.
     step_time: Option<Stopwatch>,
@@ -55,12 +54,10 @@ pub(super) struct Server {
     pub software: String,
 }
 
-/// Subscription and history of a script.
 #[derive(Default)]
 struct ScriptHistory {
     /// Index of the connection on which the script is subscribed.
     connection: Option<usize>,
-    /// Last status that the server sent for the script.
     last_status: Option<String>,
     /// Status of the script when `entries` was read. The outer `None` means that `entries` was never read.
     entries_status: Option<Option<String>>,
@@ -70,7 +67,6 @@ struct ScriptHistory {
     backoff: StepBackoff,
 }
 
-/// A transaction in the history of a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct HistoryEntry {
     pub id: Hash256,
@@ -121,13 +117,11 @@ impl Server {
         }
     }
 
-    /// Returns the number of calls made.
     pub(super) fn call_count(&self) -> u64 {
         let open = self.connections.iter().map(Connection::call_count);
         open.fold(self.calls_before, u64::saturating_add)
     }
 
-    /// Returns the bytes read and written.
     pub(super) fn traffic_bytes(&self) -> u64 {
         let open = self.connections.iter().map(Connection::traffic_bytes);
         open.fold(self.bytes_before, u64::saturating_add)
@@ -154,12 +148,10 @@ impl Server {
         self.backoff.take_step()
     }
 
-    /// Returns `true` during a backoff.
     pub(super) fn is_backing_off(&self) -> bool {
         self.backoff.is_waiting()
     }
 
-    /// Returns `true` if the server has used up its time in this step.
     fn is_out_of_time(&self) -> bool {
         self.step_time.as_ref().is_some_and(|since| since.elapsed_ms() > STEP_MS_MAX)
     }
@@ -193,7 +185,6 @@ impl Server {
         }
     }
 
-    /// Makes one call for each set of parameters.
     fn call_all<T: DeserializeOwned>(
         &mut self,
         place: usize,

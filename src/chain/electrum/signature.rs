@@ -33,7 +33,6 @@ pub(super) struct SignedTransaction<'a> {
     output_count: &'a [u8],
 }
 
-/// An input with its signature.
 pub(super) struct SignedInput<'a> {
     /// Id of the spent transaction, then the index of the spent output, as they are serialized.
     pub outpoint: &'a [u8],

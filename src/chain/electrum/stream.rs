@@ -25,7 +25,6 @@ pub(super) enum Stream {
     Tls(Box<StreamOwned<ClientConnection, DeadlineSocket>>),
 }
 
-/// A socket whose reads and writes share one deadline.
 pub(super) struct DeadlineSocket {
     socket: TcpStream,
     since: Stopwatch,
@@ -151,7 +150,6 @@ fn connect_tcp(url: &ServerUrl, limits: Limits) -> std::io::Result<TcpStream> {
     Err(last)
 }
 
-/// Converts the error of a read or a write to a [`NodeError`].
 pub(super) fn io_error(error: &Error) -> NodeError {
     NodeError::Unreachable(match error.kind() {
         ErrorKind::TimedOut | ErrorKind::WouldBlock => "no answer in time".to_owned(),
@@ -204,7 +202,6 @@ impl CertificateVerifier {
         shown.as_ref().map(|(seen, _)| *seen)
     }
 
-    /// Returns the message for a rejected certificate.
     fn rejection_error(&self) -> Option<NodeError> {
         let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         let (seen, why) = shown.as_ref()?;

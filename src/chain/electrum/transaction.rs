@@ -20,7 +20,6 @@ pub(super) struct ParsedTransaction {
     pub outputs: Vec<TxOutput>,
 }
 
-/// An output of a transaction.
 #[derive(Clone, Debug)]
 pub(super) struct TxOutput {
     pub position: u32,

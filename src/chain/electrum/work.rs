@@ -69,7 +69,6 @@ impl PowRules {
         Some(next.min(limit).to_compact())
     }
 
-    /// Returns `true` if the header meets the target that it declares.
     pub(super) fn meets_declared_target(&self, header: &[u8; 80], bits: u32) -> bool {
         let target = Target::from_compact(bits);
         let work = (self.work)(header);

@@ -6,7 +6,6 @@ use super::hex::{Account, DataPrefix, Number, Word};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-/// A block without its transactions.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EvmHeader {
@@ -17,7 +16,6 @@ pub struct EvmHeader {
     pub timestamp: Number,
 }
 
-/// A block with its transactions.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EvmBlock {
@@ -28,7 +26,6 @@ pub struct EvmBlock {
     pub transactions: Vec<EvmTransaction>,
 }
 
-/// A transaction inside a block.
 #[derive(Clone, Debug, Deserialize)]
 pub struct EvmTransaction {
     pub hash: Word,
@@ -72,7 +69,6 @@ pub struct EvmLog {
     pub removed: bool,
 }
 
-/// Receipt of a transaction in a block.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Receipt {
@@ -106,7 +102,6 @@ pub struct Trace {
     pub transaction_hash: Option<Word>,
 }
 
-/// Kind of a call frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TraceKind {
@@ -144,7 +139,6 @@ pub struct TraceAction {
     pub refund_address: Option<Account>,
 }
 
-/// Result of a call frame.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct TraceResult {

@@ -62,7 +62,6 @@ pub fn build_log_requests<'a>(
     filters.map(|filter| ("eth_getLogs", [filter])).collect()
 }
 
-/// Encodes a height as a JSON-RPC quantity.
 pub fn encode_quantity(height: u32) -> String {
     format!("{height:#x}")
 }

@@ -18,7 +18,6 @@ const RECEIPT_MISMATCHES_MAX: u32 = 10;
 /// Largest number of blocks fetched with their transactions in one step.
 const FULL_MAX: u32 = 8;
 
-/// A block fetched from the node.
 pub(super) struct FetchedBlock {
     pub header: EvmHeader,
     /// Transactions of the block; empty if only the header was fetched.
@@ -30,7 +29,6 @@ pub(super) type FetchedBlocks = BTreeMap<u32, FetchedBlock>;
 /// Transactions that may have payments, by height and id.
 pub(super) type TransferCandidates = BTreeMap<(u32, Word), TransferCandidate>;
 
-/// Result of a request for logs.
 enum LogsOutcome {
     Answered(Vec<EvmLog>),
     /// The range has more logs than the node returns in one response.
@@ -109,7 +107,6 @@ impl Evm {
         Ok(blocks)
     }
 
-    /// Fetches the headers of these heights.
     fn fetch_headers(
         &mut self,
         blocks: &mut FetchedBlocks,
@@ -263,7 +260,6 @@ fn indexed_payments(
     Ok((place, filter.receipt_payments(height, txid, hint, &receipt)?))
 }
 
-/// Returns the call that fetches the block at a height.
 fn block_by_number_call(height: u32, is_full: bool) -> (&'static str, (String, bool)) {
     ("eth_getBlockByNumber", (encode_quantity(height), is_full))
 }

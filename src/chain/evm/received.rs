@@ -85,7 +85,6 @@ impl TransferFilter<'_> {
     }
 }
 
-/// Returns `true` if both values are the same log of a block.
 fn is_same_log(log: &EvmLog, other: &EvmLog) -> bool {
     (log.address, log.log_index, log.data) == (other.address, other.log_index, other.data)
         && log.topics == other.topics

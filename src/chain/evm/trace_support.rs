@@ -142,7 +142,6 @@ impl Evm {
     }
 }
 
-/// Returns the transfers that contracts made in a block.
 fn contract_transfers_in_block(
     block: &FetchedBlock,
     steps: &[Trace],

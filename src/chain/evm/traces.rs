@@ -20,7 +20,6 @@ pub struct InternalTransfer {
     pub transfer: Transfer,
 }
 
-/// Position in the call tree of one transaction.
 #[derive(Default)]
 struct CallTreePosition<'a> {
     last: Option<&'a [u32]>,

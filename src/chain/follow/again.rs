@@ -141,7 +141,6 @@ impl StepBuilder<'_> {
         )
     }
 
-    /// Reads the next range of a rescan.
     pub(super) fn read_rescan(
         &mut self,
         cursor: &ChainPosition,

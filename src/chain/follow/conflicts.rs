@@ -6,7 +6,6 @@ use crate::chain::BlockRead;
 use crate::domain::{Block, InputSource, SpendConflict};
 use std::collections::HashMap;
 
-/// A transaction that spends an output.
 #[derive(Clone)]
 pub(super) struct Spender {
     /// Id of the spending transaction.
@@ -20,14 +19,12 @@ pub(super) struct Spender {
 pub(super) struct Spenders(HashMap<(String, u32), Spender>);
 
 impl Spenders {
-    /// Adds the spender of each output in the list.
     pub(super) fn add_each(&mut self, spent: &[(InputSource, String)], block: Option<&Block>) {
         for (output, by) in spent {
             self.add(std::slice::from_ref(output), by, block);
         }
     }
 
-    /// Adds one transaction as the spender of all these inputs.
     pub(super) fn add(&mut self, spends: &[InputSource], by: &str, block: Option<&Block>) {
         for spent in spends {
             if let InputSource::Output(txid, position) = spent {
@@ -48,7 +45,6 @@ impl Spenders {
     }
 }
 
-/// Returns the spenders in these blocks.
 pub(super) fn spenders_in(blocks: &[BlockRead]) -> Spenders {
     let mut mined = Spenders::default();
     for read in blocks {

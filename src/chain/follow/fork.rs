@@ -19,7 +19,6 @@ enum CursorCheck {
 pub(super) enum CursorOutcome {
     /// The cursor's block is on the node's chain.
     Same,
-    /// The step has this outcome.
     Step(ChainStepOutcome),
     /// The step reads the next range of the rescan, which corrects a wrong final block.
     Rescan,

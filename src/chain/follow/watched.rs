@@ -154,7 +154,6 @@ impl<'a> StepTargets<'a> {
     }
 }
 
-/// Returns `true` if the payment has been seen and is in no block.
 pub(super) fn is_unconfirmed(open: &OpenObservation) -> bool {
     open.state == PaymentState::Seen && open.block.is_none()
 }

@@ -13,7 +13,6 @@ use std::sync::{Arc, Mutex};
 /// Callback that changes the chain after a lookup.
 pub(crate) type AfterLookup = Box<dyn FnMut(&mut MemoryChain) + Send>;
 
-/// A simulated node.
 pub(crate) struct MemoryNode {
     pub(crate) of: Arc<Mutex<MemoryChain>>,
     /// Number of newest blocks that the node does not have.
@@ -28,9 +27,7 @@ pub(crate) struct MemoryNode {
     pub(crate) pruned_below: u32,
     /// Error that the node returns for a lookup by id; `None` for a correct answer.
     pub(crate) lookup_error: Option<NodeError>,
-    /// Callback after each lookup by id.
     pub(crate) after_lookup: Option<AfterLookup>,
-    /// Number of lookups by id so far.
     pub(crate) lookups: u64,
     /// `true` if the node polls addresses and does not read blocks.
     pub(crate) polls_addresses: bool,
@@ -42,7 +39,6 @@ pub(crate) struct MemoryNode {
     stuck: Option<(Vec<MemoryBlock>, Vec<MemoryTransaction>)>,
 }
 
-/// Blocks and transactions that a node has.
 struct NodeView<'a> {
     memory: &'a MemoryChain,
     has: &'a [MemoryBlock],
@@ -76,7 +72,6 @@ impl MemoryNode {
         self.stuck = is_stuck.then(|| (memory.active.clone(), memory.mempool.clone()));
     }
 
-    /// Returns the payments of a transaction that this node reports.
     fn reported_payments(
         &self,
         memory: &MemoryChain,
@@ -89,7 +84,6 @@ impl MemoryNode {
         received
     }
 
-    /// Returns `true` if the node reports payments to the address of this output.
     fn is_reported(&self, one: &ReceivedOutput, watched: &dyn WatchTargets) -> bool {
         let mut named = watched.polled_addresses().iter();
         !self.polls_addresses || named.any(|named| named.address == one.address)
@@ -347,7 +341,6 @@ impl Node for MemoryNode {
     }
 }
 
-/// Returns the height of the newest final block.
 fn finalized_height(memory: &MemoryChain, has: &[MemoryBlock]) -> u32 {
     let behind = usize::try_from(memory.final_behind).unwrap();
     let last = has.len().checked_sub(behind + 1);
@@ -355,7 +348,6 @@ fn finalized_height(memory: &MemoryChain, has: &[MemoryBlock]) -> u32 {
     last.map_or(0, |mined| mined.block.height)
 }
 
-/// Returns the watched outputs that a transaction spends.
 fn watched_spends(
     sent: &MemoryTransaction,
     watched: &dyn WatchTargets,

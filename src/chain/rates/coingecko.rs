@@ -15,7 +15,6 @@ struct CoingeckoPrices {
     last_updated_at: Option<i64>,
 }
 
-/// Returns the id of a coin at CoinGecko.
 fn coingecko_id(symbol: &str) -> Option<&'static str> {
     Some(match symbol {
         "BTC" => "bitcoin",

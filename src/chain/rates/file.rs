@@ -65,7 +65,6 @@ fn parse_coins(coins: &Map<String, Value>, now: Time) -> Result<Vec<CoinFigure>,
     Ok(told)
 }
 
-/// Parses a rate from a JSON string or number.
 fn parse_rate(value: &Value) -> Option<Rate> {
     match value {
         Value::String(text) => Rate::new(parse_number(text)?).ok(),

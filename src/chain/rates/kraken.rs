@@ -13,7 +13,6 @@ const IN: [&str; 2] = ["EUR", "USD"];
 const EURO: (&str, &str) = ("EUR", "USD");
 /// Error message for a delisted pair. Kraken rejects the whole request if any of its pairs is delisted.
 const UNKNOWN: &str = "EQuery:Unknown asset pair";
-/// Error messages for a rate limit.
 const BUSY: [&str; 2] = ["EAPI:Rate limit exceeded", "EGeneral:Too many requests"];
 
 #[derive(Deserialize)]
@@ -31,7 +30,6 @@ struct KrakenPair {
     b: Vec<String>,
 }
 
-/// Returns the symbol of a coin at Kraken.
 fn kraken_symbol(symbol: &str) -> &str {
     match symbol {
         "BTC" => "XBT",
@@ -40,7 +38,6 @@ fn kraken_symbol(symbol: &str) -> &str {
     }
 }
 
-/// Returns all currency pairs to request.
 fn requested_pairs() -> impl Iterator<Item = (&'static str, &'static str)> {
     let of = |coin: &'static str| IN.iter().map(move |quote| (coin, *quote));
     coin_symbols().flat_map(of).chain([EURO])

@@ -26,7 +26,6 @@ pub enum RatesOrigin {
     File(PathBuf),
 }
 
-/// Prefix of a file path in the setting.
 const FILE: &str = "fixed:";
 
 /// Returns the default base url of a source; `None` for a source without public urls.

@@ -10,7 +10,6 @@ use serde::de::{
 use serde::{Deserialize, Deserializer};
 use std::fmt;
 
-/// A response to one call of a method.
 pub(super) struct RpcResponse<V> {
     /// Id of the call; `None` if the node could not read the id.
     pub id: Option<u64>,

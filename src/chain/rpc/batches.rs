@@ -21,7 +21,6 @@ impl BatchSize {
         BatchSize { now: max, max, singles: 0 }
     }
 
-    /// Returns the current batch size.
     pub(super) fn current(&self) -> usize {
         self.now
     }

@@ -67,9 +67,6 @@ impl Endpoint {
     }
 
     /// Parses one or more urls, separated by commas.
-    ///
-    /// # Errors
-    /// [`Endpoint::parse`].
     pub fn parse_list(text: &str) -> Result<Vec<Endpoint>, String> {
         Endpoint::parse_list_with(text, Endpoint::parse)
     }

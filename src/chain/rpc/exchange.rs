@@ -15,7 +15,6 @@ const REFUSAL_BYTES_MAX: u64 = 64 * 1024;
 const LIMIT_WORDS: [&str; 4] =
     ["frequency limit", "rate limit", "too many requests", "is suspended for"];
 
-/// Parsed body of an HTTP response, with its status.
 pub(super) struct HttpResponse<V> {
     pub is_ok: bool,
     pub status: u16,

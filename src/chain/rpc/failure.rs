@@ -53,7 +53,6 @@ pub(super) fn is_limit_error(error: &MethodError) -> bool {
     }
 }
 
-/// Converts the error of an HTTP request to a [`NodeError`].
 pub(super) fn request_error(error: &ureq::Error) -> NodeError {
     let text = match error {
         ureq::Error::Timeout(_) => "no answer in time".to_owned(),
@@ -73,7 +72,6 @@ pub(super) fn request_error(error: &ureq::Error) -> NodeError {
     NodeError::Unreachable(text)
 }
 
-/// Converts a JSON error to a [`NodeError`].
 pub(super) fn response_error(error: serde_json::Error) -> NodeError {
     match error.classify() {
         Category::Io => request_error(&ureq::Error::from(std::io::Error::from(error))),

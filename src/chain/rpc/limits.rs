@@ -12,7 +12,6 @@ const USER_AGENT: &str = concat!("coffer/", env!("CARGO_PKG_VERSION"));
 /// than the 30 s after which bitcoin nodes close a connection.
 const IDLE_MS_MAX: u64 = 20_000;
 const ANSWER_HEADER_BYTES_MAX: usize = 16 * 1024;
-/// Size of each buffer of a connection, in bytes.
 pub(super) const BUFFER_BYTES: usize = 32 * 1024;
 
 /// Limits of requests to a node.
@@ -46,7 +45,6 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Returns an HTTP agent with these limits.
     pub(super) fn agent(&self) -> Agent {
         let config = Agent::config_builder()
             .timeout_global(Some(Duration::from_millis(self.timeout_ms)))

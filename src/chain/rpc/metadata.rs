@@ -8,10 +8,8 @@ use ureq::http::Uri;
 use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::NextTimeout;
 
-/// Message about a refused address.
 pub(in crate::chain) const REFUSED: &str = "its address is link-local or of a metadata service";
 
-/// Names of metadata services.
 const HOSTS: [&str; 5] = [
     "metadata",
     "metadata.google.internal",
@@ -86,7 +84,6 @@ impl Resolver for NodeResolver {
     }
 }
 
-/// Returns an error if one of these addresses is refused.
 pub(in crate::chain) fn check_addresses<'a>(
     addresses: impl IntoIterator<Item = &'a SocketAddr>,
 ) -> std::io::Result<()> {

@@ -27,9 +27,6 @@ impl Rpc {
     }
 
     /// Like [`Rpc::post`], with this time limit in milliseconds if it is shorter than that of any request.
-    ///
-    /// # Errors
-    /// [`NodeError`], as [`Rpc::post`].
     pub fn post_within<T: DeserializeOwned + ErrorBody>(
         &mut self,
         path: &str,

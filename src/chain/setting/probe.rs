@@ -110,7 +110,6 @@ fn ask_node(node: &mut dyn Node, chain: Chain, test_networks: bool) -> Result<No
     Ok(NodeTrial { network, height })
 }
 
-/// Describes the kind of an error.
 fn describe_error(chain: Chain, error: &NodeError) -> String {
     match error {
         NodeError::Unreachable(text) => match own_text(text) {

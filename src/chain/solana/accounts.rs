@@ -15,7 +15,6 @@ const ACCOUNTS_PER_REQUEST_MIN: usize = 5;
 /// Number of bytes of account data to fetch. They contain the fields of a token account up to its amount.
 const DATA_BYTES: usize = 72;
 
-/// An account to poll.
 #[derive(Clone, Debug)]
 pub(super) struct PolledAccount {
     /// Address of the account, in base58.
@@ -55,7 +54,6 @@ impl PolledAccounts {
 pub(super) type AccountState = Option<(u64, String, String)>;
 
 impl Solana {
-    /// Returns the accounts of the watched addresses.
     pub(super) fn polled_accounts(
         &mut self,
         watched: &dyn WatchTargets,

@@ -3,7 +3,6 @@
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
-/// Commitment level of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Commitment {
@@ -60,7 +59,6 @@ pub struct SignatureInfo {
     pub block_time: Option<i64>,
 }
 
-/// A transaction in a block.
 #[derive(Debug, Deserialize)]
 pub struct TransactionJson {
     pub slot: u32,
@@ -116,7 +114,6 @@ pub struct LoadedAddresses {
     pub readonly: Vec<String>,
 }
 
-/// Token balance of an account.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenBalance {

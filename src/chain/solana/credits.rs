@@ -15,7 +15,6 @@ use std::collections::BTreeMap;
 /// Largest number of accounts in a transaction. The format allows no more.
 const ACCOUNTS_MAX: usize = 256;
 
-/// Result of a transaction in a block.
 #[derive(Clone, Debug)]
 pub(super) struct TransactionCredits {
     pub slot: u32,
@@ -45,7 +44,6 @@ struct Credit {
 /// The listed coins whose payments are read.
 pub(super) struct ListedCoins<'a> {
     pub native: &'static Asset,
-    /// Mints of the listed tokens.
     pub mints: &'a [(String, &'static Asset)],
 }
 
@@ -70,7 +68,6 @@ impl TokenChange<'_> {
 }
 
 impl TransactionCredits {
-    /// Reads the result of the transaction with this signature.
     pub(super) fn parse(
         answer: &TransactionJson,
         signature: &str,
@@ -120,7 +117,6 @@ impl TransactionCredits {
         Ok(TransactionCredits { slot: answer.slot, is_done, senders, credits })
     }
 
-    /// Returns the accounts whose balances increased.
     pub(super) fn credited_accounts(&self) -> Vec<String> {
         self.credits.iter().map(|credit| credit.account.clone()).collect()
     }

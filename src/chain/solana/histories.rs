@@ -15,7 +15,6 @@ use crate::domain::time::HOUR_MS;
 use serde_json::json;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// Slot and signature of a transaction.
 pub(super) type SlotSignature = (u32, String);
 
 /// Number of transactions in one page, the most that nodes return.
@@ -53,7 +52,6 @@ struct AccountHistory {
     misses: u8,
 }
 
-/// Reason to read a history; `No` if there is no reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ReadReason {
     No,
@@ -139,7 +137,6 @@ pub(super) struct ListedTransaction {
     pub accounts: Vec<String>,
 }
 
-/// Parameters of a poll of accounts.
 pub(super) struct PollScope<'a> {
     pub commitment: Commitment,
     /// Slot that the node must have reached when it answers.
@@ -150,11 +147,9 @@ pub(super) struct PollScope<'a> {
     pub open: &'a HashSet<String>,
 }
 
-/// Outcome of reading a history.
 struct HistoryOutcome {
     /// `true` if the history contains a transaction.
     has_any: bool,
-    /// `true` if the read found a new transaction.
     has_new_transaction: bool,
     /// `true` if the node lists no transaction at all.
     is_empty: bool,
@@ -186,7 +181,6 @@ impl AccountHistories {
         }
     }
 
-    /// Returns the transactions of these slots.
     pub(super) fn transactions_between(&self, from: u32, to: u32) -> Vec<SlotSignature> {
         let low = (from, String::new());
         let found = self.found.range(low..).map(|(key, _)| key);

@@ -56,12 +56,9 @@ pub struct Solana {
     rpc: Rpc,
     /// Mints from the settings, by coin. They replace the built-in mints.
     overridden: Tokens,
-    /// Native coin of the chain.
     native: &'static Asset,
     identity: Option<SolanaIdentity>,
-    /// Slot of the newest block.
     head_slot: u32,
-    /// Time of the newest block.
     head_time: Time,
     /// Highest final slot that the node returned.
     finalized_seen: u32,
@@ -211,7 +208,6 @@ impl Solana {
         self.rpc.distrust_if_invalid(outcome)
     }
 
-    /// Returns the result of a transaction in a block, and the header of the block.
     fn find_in_block(
         &mut self,
         txid: &str,

@@ -20,7 +20,6 @@ const LATE_MAX: usize = 50;
 /// chain may differ from the clock of this machine.
 const SINCE_MARGIN_MS: i64 = HOUR_MS;
 
-/// Purpose for which a range is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RangePurpose {
     /// New slots at the head.

@@ -18,7 +18,6 @@ const BACKOFF_LOG2_MAX: u32 = 6;
 /// Reason of a stored transaction that is in no block.
 pub(super) const FORGOTTEN: &str = "no longer has it";
 
-/// A transaction that is set aside.
 #[derive(Debug)]
 struct AsideTransaction {
     /// Slot of the transaction, as the history of an account lists it.
@@ -44,7 +43,6 @@ impl AsideTransaction {
     }
 }
 
-/// The transactions and addresses that are set aside.
 #[derive(Debug, Default)]
 pub(super) struct AsideList {
     transactions: BTreeMap<String, AsideTransaction>,
@@ -106,7 +104,6 @@ impl AsideList {
         self.transactions.get(signature).is_some_and(|one| one.forgotten.is_some())
     }
 
-    /// Returns `true` if the transaction is set aside.
     pub(super) fn has_transaction(&self, signature: &str) -> bool {
         self.transactions.contains_key(signature)
     }
@@ -118,7 +115,6 @@ impl AsideList {
         one.is_some_and(|one| one.is_waiting || self.asks_left == 0)
     }
 
-    /// Counts a request for a transaction, if it is set aside.
     pub(super) fn count_ask(&mut self, signature: &str) {
         if self.has_transaction(signature) {
             self.asks_left = self.asks_left.saturating_sub(1);
@@ -158,7 +154,6 @@ impl AsideList {
         due.map(|(signature, one)| (one.slot, signature.clone())).collect()
     }
 
-    /// Returns `true` if the address is set aside.
     pub(super) fn has_address(&self, address: &str) -> bool {
         self.addresses.contains(address)
     }
@@ -172,7 +167,6 @@ impl AsideList {
         }
     }
 
-    /// Returns the list for the operator and for the database.
     pub(super) fn to_list(&self) -> Vec<SetAside> {
         let addresses = self.addresses.iter().map(|address| SetAside {
             kind: SetAsideKind::Address,

@@ -38,7 +38,6 @@ const BLOCK_VERSIONS: &[u8] = &[255, 1, 0];
 /// Distances of the slots below the newest one that are tried if the node does not give the newest block.
 const HEAD_DISTANCES: [u32; 8] = [0, 0, 1, 2, 4, 8, 16, 32];
 
-/// A block header.
 #[derive(Clone, Debug)]
 pub(super) struct SlotHeader {
     pub block: Block,
@@ -47,7 +46,6 @@ pub(super) struct SlotHeader {
     pub time: Time,
 }
 
-/// State of a slot, as the node reports it.
 #[derive(Clone, Debug)]
 pub(super) enum SlotState {
     Block(SlotHeader),
@@ -181,7 +179,6 @@ impl Solana {
         })
     }
 
-    /// Returns the block with the highest slot in this range.
     pub(super) fn newest_block_between(
         &mut self,
         from: u32,
@@ -238,7 +235,6 @@ pub(super) fn is_before_first_block(error: &MethodError) -> bool {
     error.code == INVALID_PARAMS && error.message.contains("before the first")
 }
 
-/// Converts Unix seconds to a time.
 pub(super) fn unix_time(seconds: i64) -> Result<Time, NodeError> {
     let time = seconds.checked_mul(1000).map(Time);
     let time = time.filter(|time| (Time(0)..=Time::MAX).contains(time));

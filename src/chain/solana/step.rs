@@ -13,7 +13,6 @@ pub(super) struct StepContext {
     kept: Vec<u32>,
     /// `true` if a deep reorg stopped the chain. A rescan then reads the chain again from a lower slot.
     pub is_stopped: bool,
-    /// `true` during a rescan.
     pub has_rescan: bool,
     /// `true` if a transfer waits for the confirmation of its transaction.
     pub has_sent: bool,
@@ -21,9 +20,7 @@ pub(super) struct StepContext {
     open: Vec<SlotSignature>,
     /// Transactions that the database has in the blocks of the rescan.
     again: Vec<SlotSignature>,
-    /// `true` if new slots were read in this step.
     pub has_read_head: bool,
-    /// `true` if the accounts were polled in this step.
     pub has_polled: bool,
 }
 
@@ -49,7 +46,6 @@ impl StepContext {
         }
     }
 
-    /// Returns `true` if the database has the hash of the block at this slot.
     pub(super) fn has_stored_hash(&self, slot: u32) -> bool {
         self.cursor == Some(slot) || self.kept.contains(&slot)
     }

@@ -78,7 +78,6 @@ impl Solana {
         Ok(answer)
     }
 
-    /// Returns the transaction with this signature.
     pub(super) fn read_transaction(
         &mut self,
         signature: &str,
@@ -147,7 +146,6 @@ impl Solana {
         }
     }
 
-    /// Reads a transaction that the history of an account lists in this slot.
     pub(super) fn read_listed_transaction(
         &mut self,
         slot: u32,
@@ -224,7 +222,6 @@ impl Solana {
         })
     }
 
-    /// Changes the slot of a transaction from `from` to `to` in the histories.
     pub(super) fn change_transaction_slot(&mut self, from: u32, signature: &str, to: u32) {
         for histories in [&mut self.head, &mut self.finals] {
             if let Some(named) = histories.found.remove(&(from, signature.to_owned())) {

@@ -17,7 +17,6 @@ const SUCCESS: &str = "SUCCESS";
 const TRANSFER: &str = "a9059cbb";
 /// Function selector of `transferFrom(address,address,uint256)`.
 const TRANSFER_FROM: &str = "23b872dd";
-/// Number of hexadecimal digits of a selector.
 const FUNCTION_DIGITS: usize = 8;
 
 /// A block, whose transactions are of type `T`. The response has no id if the node has no such block.
@@ -34,9 +33,7 @@ pub struct TronBlockResponse<T> {
     pub transactions: T,
 }
 
-/// A block without its transactions.
 pub type HeaderResponse = TronBlockResponse<IgnoredAny>;
-/// A block with its transactions.
 pub type FullBlockResponse = TronBlockResponse<Vec<TronTransaction>>;
 
 #[derive(Debug, Default, Deserialize)]
@@ -56,7 +53,6 @@ pub struct HeaderData {
     pub timestamp: i64,
 }
 
-/// A range of blocks.
 #[derive(Debug, Deserialize)]
 pub struct BlockRangeResponse {
     #[serde(rename = "Error", default)]
@@ -65,7 +61,6 @@ pub struct BlockRangeResponse {
     pub block: Vec<FullBlockResponse>,
 }
 
-/// A transaction in a block.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "RawTransaction")]
 pub struct TronTransaction {
@@ -91,7 +86,6 @@ pub enum TronAction {
         /// Token contract and recipient of a token transfer. `None` if the call data is not a token transfer.
         transfers: Option<(hex::Account, hex::Account)>,
     },
-    /// Any other kind of action.
     Other,
 }
 
@@ -149,7 +143,6 @@ struct TriggerValue {
 }
 
 impl TronTransaction {
-    /// Returns `true` if the transaction calls or creates a smart contract.
     pub fn runs_contract(&self) -> bool {
         matches!(self.action, TronAction::Call { .. })
     }
@@ -188,7 +181,6 @@ fn parse_action(
     })
 }
 
-/// Returns the recipient in the call data of a token transfer.
 fn transfer_recipient(data: &str) -> Option<hex::Account> {
     let place = match data.get(..FUNCTION_DIGITS)? {
         TRANSFER => 0,
@@ -226,7 +218,6 @@ struct ResourceReceipt {
     result: Option<String>,
 }
 
-/// Log of a smart contract.
 #[derive(Debug, Deserialize)]
 pub struct TronLog {
     #[serde(default, deserialize_with = "optional_account")]
@@ -255,7 +246,6 @@ pub struct InternalTransaction {
     pub rejected: bool,
 }
 
-/// Amount that a call transferred.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallValueInfo {
@@ -267,7 +257,6 @@ pub struct CallValueInfo {
 }
 
 impl TransactionInfo {
-    /// Returns `true` if the transaction succeeded.
     pub fn has_succeeded(&self) -> bool {
         let ran = self.receipt.result.as_deref();
         self.result.is_none() && ran.is_none_or(|result| result == SUCCESS)
@@ -281,7 +270,6 @@ fn optional_account<'de, D: Deserializer<'de>>(from: D) -> Result<Option<TronAcc
     Ok(text.as_deref().and_then(TronAccount::parse))
 }
 
-/// Receipts of the transactions of a block, or an error.
 #[derive(Debug, Default)]
 pub struct TransactionInfos {
     error: Option<String>,

@@ -19,7 +19,6 @@ const HEAD_MS_MAX: u64 = 4_000;
 /// long as the time limit of any request.
 const BACKOFF_LOG2_MAX: u32 = 2;
 
-/// State of the API of final blocks.
 #[derive(Default)]
 pub(super) struct FinalApi {
     /// Why the API gives no final blocks at present.
@@ -29,7 +28,6 @@ pub(super) struct FinalApi {
     backoff: StepBackoff,
     /// `true` if this step belongs to the backoff.
     is_waiting: bool,
-    /// Path of the last request.
     path: String,
     /// Height of the newest final block that was read.
     complete: u32,

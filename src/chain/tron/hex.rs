@@ -11,7 +11,6 @@ const WORD_DIGITS: usize = 64;
 /// Prefix byte of an address, as hexadecimal digits (<https://developers.tron.network/docs/account>).
 const PREFIX: &[u8] = b"41";
 
-/// Id of a block or a transaction.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TronId(Word);
 
@@ -70,7 +69,6 @@ pub fn word_to_account(word: &[u8]) -> Option<hex::Account> {
     FixedBytes::parse_digits(word.get(24..)?)
 }
 
-/// Parses a number of one 32-byte word.
 pub fn word_to_number(text: &str) -> Option<Number> {
     let digits = text.as_bytes();
     Some(digits).filter(|digits| digits.len() == WORD_DIGITS).and_then(Number::parse_digits)

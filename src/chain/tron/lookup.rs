@@ -14,7 +14,6 @@ use crate::domain::address::account_address;
 use crate::domain::asset::Chain;
 use serde_json::json;
 
-/// A transaction in a block of the active chain.
 pub(super) struct IncludedTransaction {
     pub header: TronHeader,
     pub is_done: bool,
@@ -23,7 +22,6 @@ pub(super) struct IncludedTransaction {
 }
 
 impl Tron {
-    /// Finds a transaction in a block of the active chain.
     pub(super) fn find_in_block(
         &mut self,
         txid: &str,

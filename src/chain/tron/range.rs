@@ -13,13 +13,11 @@ use crate::domain::asset::Chain;
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// A block with its transactions.
 pub(super) struct TronBlock {
     pub header: TronHeader,
     pub transactions: Vec<TronTransaction>,
 }
 
-/// Receipts of transactions, by transaction id.
 pub(super) type InfosById = BTreeMap<TronId, TransactionInfo>;
 
 impl Tron {
@@ -123,7 +121,6 @@ impl Tron {
         Ok(blocks)
     }
 
-    /// Returns the payments to watched accounts in a block.
     fn block_payments(
         &mut self,
         side: NodeApi,
@@ -144,7 +141,6 @@ impl Tron {
         Ok(received)
     }
 
-    /// Fetches the receipts of the transactions of a block.
     fn fetch_infos(&mut self, side: NodeApi, block: &TronBlock) -> Result<InfosById, NodeError> {
         let height = block.header.block.height;
         let body = json!({ "num": height });
@@ -182,7 +178,6 @@ impl Tron {
     }
 }
 
-/// Returns `true` if at least one account is watched.
 fn has_watched_accounts(watched: &dyn WatchTargets) -> bool {
     !watched.queried_accounts(1).is_some_and(|accounts| accounts.is_empty())
 }

@@ -13,7 +13,6 @@ const ASKS_MAX: usize = 24;
 /// Base-2 logarithm of the longest backoff of a transaction, in steps.
 const BACKOFF_LOG2_MAX: u32 = 6;
 
-/// A transaction that is set aside.
 #[derive(Default)]
 struct AsideTransaction {
     /// Why it cannot be read: the end of a sentence that begins with "its node".
@@ -23,7 +22,6 @@ struct AsideTransaction {
     is_waiting: bool,
 }
 
-/// The transactions that are set aside.
 #[derive(Default)]
 pub(super) struct AsideTransactions(HashMap<HashBytes, AsideTransaction>);
 
@@ -44,7 +42,6 @@ impl AsideTransactions {
         }
     }
 
-    /// Removes the transactions that are no longer in the mempool.
     pub(super) fn retain_in(&mut self, mempool: &HashSet<HashBytes>) {
         self.0.retain(|txid, _| mempool.contains(txid));
     }
@@ -77,7 +74,6 @@ impl AsideTransactions {
         due.into_iter().take(ASKS_MAX).map(|(_, txid)| HashBytes(txid)).collect()
     }
 
-    /// Returns the list for the operator and for the database.
     pub(super) fn to_list(&self) -> Vec<SetAside> {
         let parts = self.0.iter().map(|(txid, one)| SetAside {
             kind: SetAsideKind::Transaction,

@@ -104,7 +104,6 @@ impl Utxo {
         Ok(Some(block))
     }
 
-    /// Fetches and scans these transactions of a block.
     fn scan_transactions(
         &mut self,
         height: u32,
@@ -145,7 +144,6 @@ impl Utxo {
     }
 }
 
-/// Returns `true` if the node accepts only a boolean as the verbosity parameter.
 fn accepts_only_boolean_verbosity(error: &MethodError) -> bool {
     matches!(error.code, MISC_ERROR | TYPE_ERROR) && error.message.contains("bool")
 }

@@ -28,7 +28,6 @@ const PROOFS: usize = 3;
 /// transaction may be alone there, but a node that refuses more of them refuses all.
 const LONE_REFUSALS_MAX: usize = 10;
 
-/// Scanned transactions of the mempool.
 #[derive(Default)]
 pub(super) struct Mempool {
     /// Ids of all scanned transactions that are still in the mempool.
@@ -39,7 +38,6 @@ pub(super) struct Mempool {
     aside: AsideTransactions,
 }
 
-/// Entry of a transaction in the mempool.
 #[derive(Deserialize)]
 pub(super) struct MempoolEntry {
     /// Unix time of arrival, in seconds.
@@ -47,7 +45,6 @@ pub(super) struct MempoolEntry {
 }
 
 impl Mempool {
-    /// Begins a step of a chain with this state.
     pub(super) fn begin_step(&mut self, known: &ChainState) {
         self.aside.begin_step(known, &self.scanned);
     }
@@ -87,12 +84,10 @@ impl Mempool {
         Ok(self.payments(&there, unconfirmed, is_partial))
     }
 
-    /// Returns the number of transactions that were scanned or set aside.
     fn judged_count(&self) -> usize {
         self.scanned.len().saturating_add(self.aside.len())
     }
 
-    /// Returns the payments in scanned transactions of the mempool.
     fn payments(
         &self,
         there: &HashSet<HashBytes>,

@@ -54,11 +54,9 @@ pub(super) struct ScannedBlock {
     pub ids: Vec<String>,
 }
 
-/// Seed that reads a block.
 #[derive(Clone, Copy)]
 pub(super) struct BlockDeserializer<'a>(pub OutputScanner<'a>);
 
-/// Seed that reads a transaction.
 #[derive(Clone, Copy)]
 pub(super) struct TxSeed<'a>(pub OutputScanner<'a>);
 
@@ -126,7 +124,6 @@ impl<'de> Visitor<'de> for BlockDeserializer<'_> {
     }
 }
 
-/// Transactions of a block.
 struct TxList {
     counted: usize,
     shown: Vec<ScannedTx>,
@@ -300,14 +297,12 @@ impl InputJson {
     }
 }
 
-/// Output that pays a watched address.
 pub(in crate::chain) struct PaidOutput {
     pub position: u32,
     pub address: String,
     pub amount: crate::domain::Units,
 }
 
-/// An output as the node returns it.
 #[derive(Deserialize)]
 struct OutputJson {
     n: Option<u32>,

@@ -7,7 +7,6 @@ use crate::chain::rpc::MethodError;
 /// Reason why a server did not give one item of a batch, although it gave others.
 #[derive(Clone, Debug)]
 pub(in super::super) enum ItemError {
-    /// The method returned an error.
     Method(MethodError),
     /// The answer has another shape.
     Unreadable,

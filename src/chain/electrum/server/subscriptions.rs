@@ -22,7 +22,6 @@ const SUBSCRIBE: &str = "blockchain.scripthash.subscribe";
 const UNSUBSCRIBE: &str = "blockchain.scripthash.unsubscribe";
 
 impl Server {
-    /// Returns the history of a watched script.
     pub(in super::super) fn watched_history(&self, script: &str) -> &[HistoryEntry] {
         let history = self.histories.get(script);
         history.map_or(&[], |history| history.entries.as_slice())
@@ -122,7 +121,6 @@ impl Server {
         outcome
     }
 
-    /// Unsubscribes from all scripts other than `wanted`.
     fn unsubscribe_others(&mut self, wanted: &HashSet<&str>) -> Result<(), NodeError> {
         let mut ended: Vec<Vec<Value>> = vec![Vec::new(); self.connections.len()];
         self.histories.retain(|script, history| {

@@ -27,7 +27,6 @@ pub(in crate::chain::utxo) struct MempoolSource<'a> {
 /// Answer of the node about a transaction in its mempool.
 pub(super) enum TxAnswer {
     Read(Box<ScannedTx>),
-    /// The transaction has left the mempool.
     Gone,
     Refused(Refusal),
 }
@@ -49,7 +48,6 @@ impl From<NodeError> for Refusal {
 /// Answer of the node about the entry of a transaction in its mempool.
 pub(super) enum Arrival {
     At(Option<Time>),
-    /// The transaction has left the mempool.
     Gone,
     /// The node does not tell the time. The text is the end of a sentence that begins with "its node".
     Untold(String),
