@@ -23,7 +23,6 @@ pub struct CertificateWorker {
     stop: watch::Receiver<bool>,
     current: Option<IssuedCertificate>,
     attempts: Attempts,
-    /// Renewal time that the authority suggests.
     suggested: Option<Time>,
     /// Time of the next question for the suggested renewal.
     ask_at: Time,
@@ -33,9 +32,6 @@ pub struct CertificateWorker {
 
 impl CertificateWorker {
     /// Creates the worker, with the certificate and the attempts of the folder.
-    ///
-    /// # Errors
-    /// A message if the folder cannot be read.
     pub fn new(
         settings: AcmeSettings,
         folder: Folder,
@@ -75,7 +71,6 @@ impl CertificateWorker {
         self.watch.set(status);
     }
 
-    /// Returns the time of the next attempt.
     fn next_attempt_at(&self, now: Time) -> Time {
         let wanted = match &self.current {
             None => self.check_at,
@@ -85,7 +80,6 @@ impl CertificateWorker {
         allowed.map_or(wanted, |allowed| wanted.max(allowed))
     }
 
-    /// Does what is due.
     async fn step(&mut self, now: Time) -> Result<(), Error> {
         if self.current.is_some() && now >= self.ask_at {
             self.ask_for_renewal(now).await;
@@ -147,7 +141,6 @@ impl CertificateWorker {
         Ok(Err(problem))
     }
 
-    /// Orders a certificate.
     async fn attempt(&mut self, now: Time, reach: Reach) -> Result<(), Error> {
         let is_first = self.attempts.count == 0;
         self.attempts.begin(now);

@@ -189,7 +189,6 @@ impl ProcessGroup {
         number.and_then(Pid::from_raw)
     }
 
-    /// Kills all remaining processes of the group.
     fn kill(&mut self) {
         let Some(leader) = self.leader_pid() else {
             return;
@@ -289,7 +288,6 @@ async fn read_stderr(stderr: Option<impl AsyncRead + Unpin>, kept: &mut Vec<u8>)
     }
 }
 
-/// Parses stdout as one JSON object.
 fn parse_output(output: &[u8]) -> CommandResult {
     let problem = match json::parse(output) {
         Ok(Value::Object(fields)) => return Ok(fields),

@@ -33,10 +33,6 @@ pub trait CommandJob: Send + Sync + 'static {
 
     /// Returns the next time at which a work item becomes due, for example for a retry. `None` if work items only
     /// become due with a wake-up.
-    ///
-    /// # Errors
-    ///
-    /// The file cannot be read.
     fn next_item_due_at(&self, _now: Time) -> Result<Option<Time>, Error> {
         Ok(None)
     }

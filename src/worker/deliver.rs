@@ -41,7 +41,6 @@ pub struct DeliveryWorker {
     receivers: ReceiverStates,
     /// Time since the start of the server, in real time.
     uptime: Stopwatch,
-    /// Unfinished pass through the queues, if any.
     pass: Option<QueuePass>,
     /// Events that all queues wait for, as of the last complete pass.
     seen: QueueWaits,
@@ -187,7 +186,6 @@ impl DeliveryWorker {
         Ok(Some(seen))
     }
 
-    /// Submits the attempt of a delivery to the thread pool.
     fn submit_delivery(&mut self, queue: &DeliveryQueue, due: DueDelivery) {
         let under_way = self.receivers.begin_attempt(queue, self.uptime.elapsed_ms());
         self.under_way.insert(due.id.clone(), under_way);

@@ -184,7 +184,6 @@ impl MailWorker {
         }
     }
 
-    /// Returns the rest of the pause, if there is one.
     fn pause(&self) -> Option<Duration> {
         let left_ms = self.paused_until_ms.saturating_sub(self.uptime.elapsed_ms());
         u64::try_from(left_ms).ok().filter(|left_ms| *left_ms > 0).map(Duration::from_millis)

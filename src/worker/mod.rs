@@ -76,7 +76,6 @@ pub trait Worker: Send + 'static {
 /// Wakes one worker, and tracks which wake-ups the worker has handled.
 #[derive(Clone)]
 pub struct Waker {
-    /// Number of wake-ups so far.
     woken: Arc<watch::Sender<u64>>,
     rested: Arc<watch::Sender<IdleState>>,
 }
@@ -105,7 +104,6 @@ impl Waker {
         self.woken.send_modify(|count| *count = count.wrapping_add(1));
     }
 
-    /// Returns the number of wake-ups so far.
     fn wake_count(&self) -> u64 {
         *self.woken.borrow()
     }
@@ -153,7 +151,6 @@ pub struct Wakers {
 }
 
 impl Wakers {
-    /// Returns the wakers of the workers that also run in a sandbox.
     fn sandbox_wakers(&self) -> [&Waker; 5] {
         [&self.expire, &self.deliver, &self.prune, &self.mail_alarms, &self.mail]
     }

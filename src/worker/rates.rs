@@ -43,7 +43,6 @@ pub struct RateWorker {
     without: HashMap<(&'static str, Currency), NoRateReason>,
 }
 
-/// A rate source with the state of its polling.
 struct PolledSource {
     upstream: Upstream,
     asked_at: Option<Time>,
@@ -55,7 +54,6 @@ struct PolledSource {
     problem: Option<String>,
 }
 
-/// The answer of a source to one request.
 #[derive(Clone)]
 struct SourceAnswer {
     source: FigureSource,
@@ -232,7 +230,6 @@ impl RateWorker {
 }
 
 impl PolledSource {
-    /// Returns the time of the next request to the source.
     fn next_request_at(&self, now: Time) -> Time {
         next_due_at(self.asked_at, self.wait_ms, now)
     }

@@ -51,11 +51,9 @@ pub(super) struct ReceiverStates {
     /// Totals of each account, by its `seq`.
     accounts: HashMap<i64, AccountTotals>,
     under_way: AttemptCounts,
-    /// Number of attempts begun so far.
     begun: u64,
 }
 
-/// Totals over the queues of one account.
 #[derive(Default)]
 struct AccountTotals {
     queues: usize,
@@ -71,7 +69,6 @@ impl ReceiverStates {
         ReceiverStates { pause_ms, ..ReceiverStates::default() }
     }
 
-    /// Returns the number of attempts that a queue has under way.
     pub(super) fn attempts_under_way(&self, queue: &DeliveryQueue) -> usize {
         let state = self.queues.get(queue);
         state.map_or(0, |state| state.under_way.total())
@@ -142,7 +139,6 @@ impl ReceiverStates {
         sorted
     }
 
-    /// Records that an attempt begins.
     pub(super) fn begin_attempt(&mut self, queue: &DeliveryQueue, now_ms: i64) -> QueueAttempt {
         self.add_queue(queue);
         self.begun = self.begun.saturating_add(1);
@@ -166,7 +162,6 @@ impl ReceiverStates {
         QueueAttempt { queue: queue.clone(), speed: state.speed }
     }
 
-    /// Records that an attempt has ended, after `latency_ms`.
     pub(super) fn end_attempt(
         &mut self,
         attempt: &QueueAttempt,

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 /// Number of threads that are kept while idle.
 const THREADS_KEPT: usize = 4;
-/// Largest number of threads.
 pub(super) const THREADS_MAX: usize = 768;
 /// Idle time after which a thread ends, if there are more than [`THREADS_KEPT`].
 const THREAD_IDLE: Duration = Duration::from_secs(5);

@@ -90,7 +90,6 @@ impl ClockWatcher {
     }
 }
 
-/// Returns the direction of a clock change as a word for the log.
 fn direction_word(moved_ms: i64) -> &'static str {
     if moved_ms < 0 { "back" } else { "forward" }
 }

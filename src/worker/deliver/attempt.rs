@@ -6,12 +6,10 @@ use crate::outbound::{NoResponse, OutboundClient};
 use crate::service::activity::{ActivityEntry, body_view};
 use crate::service::webhooks::{DeliveryAttempt, DueDelivery, OutgoingDelivery, prepare_delivery};
 
-/// Returns `true` if the receiver has accepted the delivery.
 pub(super) fn is_success(attempt: &DeliveryAttempt) -> bool {
     attempt.status.is_some_and(|status| (200..300).contains(&status))
 }
 
-/// Returns the activity notification about an attempt.
 pub(super) fn attempt_notification(
     due: &DueDelivery,
     number: u32,

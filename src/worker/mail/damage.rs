@@ -42,7 +42,6 @@ impl DamageAlarm {
 }
 
 impl MailWorker {
-    /// Sends one message about the damage.
     pub(super) async fn tell_of_damage(&mut self, now: Time) -> NextStep {
         if *self.stop.borrow() || self.pause().is_some() {
             return NextStep::Idle;

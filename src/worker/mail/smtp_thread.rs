@@ -15,11 +15,8 @@ const IDLE: Duration = Duration::from_secs(5);
 
 type Answer = oneshot::Sender<Result<(), SmtpFailure>>;
 
-/// A request to the thread.
 enum SmtpRequest {
-    /// Announce a message.
     Offer(Box<PreparedMail>, Answer),
-    /// Send the text of the announced message.
     Deliver(Answer),
     /// Drop the announced message, with its connection.
     Abandon,
@@ -54,17 +51,14 @@ impl SmtpThread {
         &self.settings
     }
 
-    /// Announces a message.
     pub(super) async fn offer(&self, mail: PreparedMail) -> Result<(), SmtpFailure> {
         self.ask(|answer| SmtpRequest::Offer(Box::new(mail), answer)).await
     }
 
-    /// Sends the text of the announced message.
     pub(super) async fn deliver(&self) -> Result<(), SmtpFailure> {
         self.ask(SmtpRequest::Deliver).await
     }
 
-    /// Drops the announced message.
     pub(super) fn abandon(&self) {
         // The thread is gone only if it panicked.
         let _ = self.requests.send(SmtpRequest::Abandon);
@@ -84,11 +78,9 @@ impl SmtpThread {
     }
 }
 
-/// State of the thread.
 struct Conversation {
     settings: Arc<SmtpSettings>,
     connection: Option<SmtpConnection>,
-    /// The announced message.
     offered: Option<Box<PreparedMail>>,
     /// Number of messages on this connection.
     messages: u32,

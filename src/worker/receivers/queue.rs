@@ -3,10 +3,8 @@
 use super::FAILURES_MAX;
 use crate::service::webhooks::DeliveryQueue;
 
-/// An attempt that has begun and has not ended.
 pub(in crate::worker) struct QueueAttempt {
     pub(super) queue: DeliveryQueue,
-    /// Speed of the queue when the attempt began.
     pub(super) speed: QueueSpeed,
 }
 
@@ -21,7 +19,6 @@ pub(super) struct AttemptCounts {
     pub(super) slow: usize,
 }
 
-/// The state of one queue.
 #[derive(Clone, Copy, Default)]
 pub(super) struct QueueState {
     pub(super) under_way: AttemptCounts,
@@ -74,7 +71,6 @@ impl AttemptCounts {
         self.slow_or_unknown_count().saturating_add(self.quick)
     }
 
-    /// Returns the number of attempts of queues whose speed is slow or unknown.
     pub(super) fn slow_or_unknown_count(self) -> usize {
         self.unknown.saturating_add(self.slow)
     }

@@ -39,7 +39,6 @@ pub enum ChainProgress {
     Stopped(String),
 }
 
-/// Returns the progress of a chain after a stored step.
 pub(super) fn progress_after(step: &ChainStep) -> ChainProgress {
     match &step.outcome {
         ChainStepOutcome::Forward(forward) if forward.to.block == step.head.block => {

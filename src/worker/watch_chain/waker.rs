@@ -14,7 +14,6 @@ const NOTIFICATION_CHECK_EVERY: Duration = Duration::from_millis(500);
 /// The length of a pause between two steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pause {
-    /// Longest pause.
     pub most: Duration,
     /// Longest pause while money is expected. `None` if expected money does not shorten the pause.
     pub expected: Option<Duration>,
@@ -54,7 +53,6 @@ impl ChainWaker {
         ChainWaker { woken, changed: Condvar::new() }
     }
 
-    /// Returns `true` if the thread must end.
     pub(super) fn is_stopped(&self) -> bool {
         self.lock_signals().stop
     }
@@ -76,7 +74,6 @@ impl ChainWaker {
         self.lock_signals().rates
     }
 
-    /// Signals the thread to end.
     pub(super) fn ask_to_stop(&self) {
         self.lock_signals().stop = true;
         self.changed.notify_all();

@@ -13,14 +13,12 @@ pub(super) enum FollowProblem {
     MissingBlock(u32),
     /// The chain is stopped until a person acts.
     Stopped,
-    /// The node failed with this kind of error.
     Node(Discriminant<NodeError>),
     /// The file failed, or accepts no writes.
     File,
 }
 
 impl FollowProblem {
-    /// Returns the problem because of which a step failed.
     pub(super) fn of_step(failed: &StepError) -> FollowProblem {
         match failed {
             StepError::Node(error) => FollowProblem::Node(discriminant(error)),
@@ -32,7 +30,6 @@ impl FollowProblem {
 /// A problem with which a chain is still followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PartialProblem {
-    /// The rescan cannot continue.
     Rescan,
     /// The node reports final blocks that differ from those that were read.
     FinalBlocks,
