@@ -149,7 +149,6 @@ fn checksum(text: &str) -> String {
     digits.iter().collect()
 }
 
-/// Returns the base62 digit of a value below 62.
 fn base62_digit(value: u32) -> char {
     usize::try_from(value)
         .ok()

@@ -110,7 +110,6 @@ pub fn coin_symbols() -> impl Iterator<Item = &'static str> {
     ASSETS.iter().enumerate().filter(first).map(of)
 }
 
-/// Builds one row of [`ASSETS`].
 macro_rules! asset {
     ($id:literal $symbol:literal $name:literal $chain:ident $kind:ident $decimals:literal min $min:literal eur $rate:literal) => {
         Asset {

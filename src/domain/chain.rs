@@ -54,7 +54,6 @@ pub struct ChainRow {
     pub chain: Chain,
     /// Name of the chain's address pool. Chains with the same pool share every address.
     pub pool: &'static str,
-    /// Encoding of the chain's addresses.
     pub(super) encoding: Encoding,
     /// Family of the chain; `None` if customers have no addresses on the chain.
     pub customer_family: Option<ChainFamily>,

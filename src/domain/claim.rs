@@ -28,7 +28,6 @@ text_enum! {
     }
 }
 
-/// Longest text field of a claim, in characters.
 const TEXT_CHARS_MAX: usize = 128;
 
 input! {

@@ -2,7 +2,6 @@
 //!
 //! Invariant: an accepted text is exactly one address, and contains no separator of address lists or mail headers.
 
-/// Longest label of a host name, in characters.
 const LABEL_CHARS_MAX: usize = 63;
 
 /// Returns `true` if the text is one email address by the rule of HTML's `<input type=email>`.

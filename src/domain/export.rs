@@ -186,7 +186,6 @@ pub fn write_row(columns: &[Column], cells: &[Cell], out: &mut String) {
     out.push_str("\r\n");
 }
 
-/// Formats a cell as text.
 fn format_cell(form: CellFormat, cell: &Cell, asset: Option<&Asset>) -> String {
     match (form, cell) {
         (_, Cell::Nothing) => String::new(),

@@ -21,9 +21,7 @@ const DESCRIPTION: OrNull<TextRule> = OrNull(text(0..=500));
 
 /// Rule for the URL of payers who have paid, the same as for an invoice.
 const REDIRECT_URL: OrNull<UrlRule> = OrNull(site_or_app_url());
-/// Rule for the limit of paid uses.
 const PAID_USES_MAX: OrNull<IntegerRule> = OrNull(integer(1..=100_000));
-/// Schema of a time that may be null.
 const MOMENT_OR_NULL: Schema =
     schema!({ "type": ["string", "null"], "format": "date-time", "maxLength": 40 });
 
@@ -201,7 +199,6 @@ impl PaymentLink {
     }
 }
 
-/// Refuses an expiry that is not in the future.
 fn check_expiry(end: Option<Time>, now: Time) -> Result<Option<Time>, Refusal> {
     if end.is_some_and(|end| end <= now) {
         let problem = format!(
@@ -233,7 +230,6 @@ impl Rule for LinkNameRule {
     }
 }
 
-/// Rule for the price of a link.
 struct LinkPriceRule;
 
 impl Rule for LinkPriceRule {
@@ -252,7 +248,6 @@ impl Rule for LinkPriceRule {
     }
 }
 
-/// Returns the refusal of a price that overflows.
 fn price_too_large_refusal() -> Refusal {
     let message = "amount is larger than any account allows";
     Refusal::for_param(RefusalCode::AmountTooLarge, "amount", message)

@@ -13,7 +13,6 @@ use super::fields::input;
 use super::fields::rule::{FlagRule, choice};
 use super::text_enum::text_enum;
 
-/// Longest subject of a message, in characters.
 const SUBJECT_CHARS_MAX: usize = 150;
 
 text_enum! {

@@ -13,7 +13,6 @@ pub const WITHIN_BLOCKS: u32 = 3;
 pub const GAS: u128 = 21_000;
 /// Gas for a transfer of a token.
 pub const TOKEN_GAS: u128 = 65_000;
-/// Largest age of an estimate, in milliseconds.
 const AGE_MS_MAX: i64 = 30 * MINUTE_MS;
 
 /// Fees that a node estimates, in base units of the chain's own coin.

@@ -69,7 +69,6 @@ pub struct PictureInfo {
     pub height: u32,
 }
 
-/// An image that a reader found in a file.
 struct FoundImage {
     /// Width and height in pixels.
     size: (u32, u32),

@@ -96,7 +96,6 @@ impl LinkBuilder {
     }
 }
 
-/// Number of hash bytes in the version of a resource.
 const VERSION_BYTES: usize = 8;
 
 /// Returns the version of a rendered resource: 16 hex digits that change with its JSON.

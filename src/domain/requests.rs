@@ -62,7 +62,6 @@ fn hour_number(at: Time) -> i64 {
     at.0.div_euclid(HOUR_MS)
 }
 
-/// Returns `true` if the hour is before the last 24 hours.
 fn is_before_last_day(hour: i64, now: i64) -> bool {
     now.saturating_sub(hour) >= HOURS
 }

@@ -7,7 +7,6 @@ use super::money::{Cents, Currency, Total};
 use super::text_enum::text_enum;
 use super::time::{HOUR_MS, Time};
 
-/// Hours of a day.
 const DAY_HOURS: i64 = 24;
 
 text_enum! {
@@ -80,7 +79,6 @@ impl SalesPeriod {
         self.days().saturating_mul(DAY_HOURS)
     }
 
-    /// Returns the hours of one bar of the chart.
     const fn bar_hours(self) -> i64 {
         match self {
             SalesPeriod::Today => 1,
@@ -122,7 +120,6 @@ impl SalesSum {
     }
 }
 
-/// Returns the sum of the sales in these hours.
 fn sum_between(of: &[&HourOfSales], from: i64, to: i64) -> SalesSum {
     let mut sum = SalesSum::default();
     for one in of.iter().filter(|one| (from..to).contains(&one.hour)) {

@@ -10,7 +10,6 @@ use super::time::{HOUR_MS, MINUTE_MS, Time};
 
 /// Longest time that an invoice waits for a lagging chain after its deadline, in milliseconds.
 pub const HELD_MS_MAX: i64 = 6 * HOUR_MS;
-/// Separator in a stored list of chains.
 const SEPARATOR: &str = ",";
 /// Largest lag of a chain at which its coins can still be selected, in milliseconds.
 const OFFERED_MS_MAX: i64 = 15 * MINUTE_MS;

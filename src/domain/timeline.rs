@@ -165,7 +165,6 @@ pub struct TimelineBooking {
 }
 
 impl TimelineEntry {
-    /// Returns an entry with a time, a kind and a text only.
     fn with_text(at: Time, kind: TimelineEntryKind, text: String) -> TimelineEntry {
         TimelineEntry {
             at,
@@ -196,7 +195,6 @@ struct ReplayedPayment<'a> {
 }
 
 impl ReplayedPayment<'_> {
-    /// Moves the payment to a state and returns the change.
     fn enter_state(&mut self, state: PaymentState) -> PaymentStep {
         let before = self.judged.map(|judged| judged.state);
         let was_confirmed = self.judged.is_some_and(|judged| judged.was_confirmed);
@@ -296,7 +294,6 @@ fn payments_before_replay<'a>(history: &InvoiceHistory<'a>) -> Vec<ReplayedPayme
     history.payments.iter().map(unreplayed).collect()
 }
 
-/// Returns the timeline entry of a selected coin.
 fn coin_entry(history: &InvoiceHistory<'_>, at: Time, quote: i64) -> Option<TimelineEntry> {
     let quote = history.quotes.iter().find(|known| known.seq == quote)?;
     let text = format!(
@@ -319,7 +316,6 @@ fn coin_entry(history: &InvoiceHistory<'_>, at: Time, quote: i64) -> Option<Time
     })
 }
 
-/// Returns the timeline entry of a change of a payment.
 fn payment_entry(
     invoice: &Invoice,
     at: Time,
@@ -345,7 +341,6 @@ fn payment_entry(
     }
 }
 
-/// Returns the timeline entry of a booking.
 fn booking_entry(booked: &LedgerEntry) -> TimelineEntry {
     let why = booked.memo.as_ref().map(|memo| format!(": {memo}"));
     let text = format!(
@@ -365,7 +360,6 @@ fn booking_entry(booked: &LedgerEntry) -> TimelineEntry {
     }
 }
 
-/// Returns the timeline entry of a change of status.
 fn status_entry(
     invoice: &Invoice,
     at: Time,

@@ -15,7 +15,6 @@ pub struct TokenContract {
     pub address: &'static str,
 }
 
-/// Builds a row of [`CONTRACTS`].
 const fn contract(
     asset: &'static str,
     network: &'static str,

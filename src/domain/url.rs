@@ -6,7 +6,6 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Longest host name, in characters.
 const NAME_CHARS_MAX: usize = 253;
 
 /// Schemes that the browser or the operating system handles itself. No app owns them, and some run the rest of the
@@ -254,7 +253,6 @@ impl<'a> SiteUrl<'a> {
         self.authority.port.unwrap_or(self.default_port())
     }
 
-    /// Returns the default port of the scheme.
     fn default_port(&self) -> u16 {
         if self.is_https { 443 } else { 80 }
     }
@@ -299,7 +297,6 @@ fn split_scheme(text: &str) -> Option<(&str, &str)> {
     is_scheme.then_some((scheme, rest))
 }
 
-/// Returns `true` for `http` and `https`, in upper or lower case.
 fn is_http(scheme: &str) -> bool {
     scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")
 }

@@ -100,7 +100,6 @@ impl WalletNetwork {
         matches!(self, WalletNetwork::Main | WalletNetwork::Any)
     }
 
-    /// Returns the address encoding of the network.
     fn encoding(self) -> Network {
         if self.is_main() { Network::Main } else { Network::Test }
     }
@@ -302,7 +301,6 @@ fn determine_network(
     }
 }
 
-/// Returns the refusal of the field `key`.
 fn key_refusal(problem: impl std::fmt::Display) -> Refusal {
     Refusal::field("key", problem)
 }

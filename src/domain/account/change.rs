@@ -18,9 +18,7 @@ use serde_json::{Number, Value, json};
 
 /// Largest server quota that an account can have.
 pub const SERVER_QUOTA_MAX: i64 = 100_000;
-/// Largest number of origins that an account can list.
 const ORIGINS_MAX: usize = 50;
-/// Longest origin, in characters.
 const ORIGIN_CHARS_MAX: usize = 300;
 
 input! {
@@ -148,7 +146,6 @@ const CUSTOMER_URL: DescribedRule<UrlRule> = described(
     }),
 );
 
-/// Rule for a number of basis points.
 pub(super) struct BpsRule(IntegerRule);
 
 /// Returns the rule for 0 to `max` basis points.

@@ -5,9 +5,7 @@ use crate::domain::fields::{Fields, Keywords, Rule, Schema, schema_from_keywords
 use crate::domain::refusal::Refusal;
 use serde_json::{Value, json};
 
-/// Largest number of address lines.
 const LINES_MAX: usize = 8;
-/// Longest address line, in characters.
 const LINE_CHARS_MAX: usize = 100;
 
 /// Rule for a list of coins without duplicates.
@@ -72,7 +70,6 @@ impl Rule for AddressLinesRule {
     }
 }
 
-/// Reads one address line.
 fn read_line(name: &str, item: &Value) -> Result<String, Refusal> {
     let line = item.as_str().map(str::trim);
     let is_line =

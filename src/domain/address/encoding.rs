@@ -5,7 +5,6 @@ use bech32::{Hrp, hrp};
 const DOGECOIN_TEST_VERSION: u8 = 0x71;
 const LITECOIN_TEST_PREFIX: Hrp = Hrp::parse_unchecked("tltc");
 
-/// Encoding of the addresses of a chain.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::domain) enum Encoding {
     /// Base58check and segwit, with different prefixes on each network.
@@ -36,28 +35,24 @@ pub(super) enum SimulatedEncoding {
     Hash(u8),
 }
 
-/// Encoding of Bitcoin's addresses.
 pub(in crate::domain) const BITCOIN: Encoding = Encoding::Utxo(UtxoEncoding {
     main: &BITCOIN_MAIN,
     test: &BITCOIN_TEST,
     simulated: SimulatedEncoding::Segwit(hrp::TB),
 });
 
-/// Encoding of Litecoin's addresses.
 pub(in crate::domain) const LITECOIN: Encoding = Encoding::Utxo(UtxoEncoding {
     main: &LITECOIN_MAIN,
     test: &LITECOIN_TEST,
     simulated: SimulatedEncoding::Segwit(LITECOIN_TEST_PREFIX),
 });
 
-/// Encoding of Dogecoin's addresses.
 pub(in crate::domain) const DOGECOIN: Encoding = Encoding::Utxo(UtxoEncoding {
     main: &DOGECOIN_MAIN,
     test: &DOGECOIN_TEST,
     simulated: SimulatedEncoding::Hash(DOGECOIN_TEST_VERSION),
 });
 
-/// Address prefixes of a utxo chain on one of its networks.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct UtxoPrefixes {
     /// Accepted base58check version bytes, each with the version byte of the canonical address. The first entry is

@@ -12,7 +12,6 @@ use serde_json::Value;
 
 /// Upper bounds of the default tiers, in the currency of the invoice: 250.00, 2 500.00, and none for the last tier.
 const DEFAULT_BOUNDS: [Option<Cents>; 3] = [Some(Cents(25_000)), Some(Cents(250_000)), None];
-/// Largest number of tiers of a coin.
 const TIERS_MAX: usize = 10;
 /// Largest number of confirmations in a tier, on a chain that reports finality. A block of such a chain becomes final
 /// with fewer confirmations.
@@ -97,7 +96,6 @@ impl ConfirmationTiers {
     }
 }
 
-/// Reads one tier from a request.
 fn read_tier(asset: &Asset, name: &str, value: &Value) -> Result<ConfirmationTier, Refusal> {
     let object = value.as_object();
     let object = object.ok_or_else(|| Refusal::field(name, "must be a JSON object"))?;

@@ -18,7 +18,6 @@ struct StoredEvent {
     data: StoredEventData,
 }
 
-/// The field `data` of a stored body.
 #[derive(Deserialize)]
 struct StoredEventData {
     object: Map<String, Value>,
@@ -58,7 +57,6 @@ pub fn render_legacy_body(
     serde_json::to_string(&body).map(Some)
 }
 
-/// Returns the legacy form of an invoice.
 fn legacy_invoice(mut invoice: Map<String, Value>) -> LegacyInvoiceView {
     let status = invoice.get("status").and_then(Value::as_str);
     let is = |of: InvoiceStatus| status == Some(of.as_str());

@@ -8,7 +8,6 @@ pub struct CamelCase {
 }
 
 impl CamelCase {
-    /// Longest name, in bytes.
     const BYTES_MAX: usize = 40;
 
     /// Converts the Rust name of a field. A name of more than 40 bytes does not compile.

@@ -231,7 +231,6 @@ impl Component {
         self.add_referenced_components(all);
     }
 
-    /// Adds the components to which the schema refers.
     fn add_referenced_components(&'static self, all: &mut Vec<&'static Component>) {
         match self {
             Component::Object { object, .. } | Component::Inline(object) => {
@@ -259,7 +258,6 @@ fn object_schema(about: &str, fields: Vec<(&str, Keywords)>) -> Keywords {
     schema
 }
 
-/// Returns the schema of a list of these items.
 fn list_schema(item: &Component, about: &str) -> Keywords {
     let mut schema = schema_from_keywords([
         ("type", json!("array")),
@@ -269,7 +267,6 @@ fn list_schema(item: &Component, about: &str) -> Keywords {
     schema
 }
 
-/// Returns the schema of a value that may also be null.
 fn nullable_schema(mut all: Keywords) -> Keywords {
     let is_simple = ["enum", "properties"].iter().all(|word| !all.contains_key(*word));
     match all.get_mut("type") {
@@ -293,7 +290,6 @@ fn parse_keywords(text: &str) -> Keywords {
     serde_json::from_str(text).unwrap_or_default()
 }
 
-/// Returns a schema with these keywords.
 pub(in crate::domain) fn schema_from_keywords<const N: usize>(all: [(&str, Value); N]) -> Keywords {
     all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }

@@ -43,7 +43,6 @@ pub enum Schema {
     OneOf(&'static [&'static Component]),
 }
 
-/// Builds a [`Schema`] from a JSON object.
 macro_rules! schema {
     ($json:tt) => {
         $crate::domain::fields::Schema::Text(stringify!($json))

@@ -24,7 +24,6 @@ pub trait ViewField {
     }
 }
 
-/// Implements [`ViewField`] for each of these types, with its schema.
 macro_rules! shown {
     ($($type:ty = $schema:expr;)+) => {
         $(impl ViewField for $type {

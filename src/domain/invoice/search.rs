@@ -34,7 +34,6 @@ pub fn has_whole_text(text: &str, invoice: &Invoice) -> bool {
         || invoice.customer_email.as_ref().is_some_and(is_email)
 }
 
-/// Text that a person searches for.
 struct SearchText<'a> {
     text: &'a str,
     lower: String,

@@ -8,7 +8,6 @@ use crate::domain::refusal::Refusal;
 
 /// Longest amount, in characters. No realistic number of such amounts overflows a balance.
 const AMOUNT_CHARS_MAX: usize = 13;
-/// Longest memo, in characters.
 const MEMO_CHARS_MAX: usize = 500;
 
 input! {

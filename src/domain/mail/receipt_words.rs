@@ -2,11 +2,9 @@
 
 use crate::domain::language::Language;
 
-/// Texts of a receipt in one language.
 pub(super) struct ReceiptWords {
     /// Subject, with `{shop}` and `{amount}`.
     pub(super) subject: &'static str,
-    /// Decimal separator.
     pub(super) decimal: &'static str,
     /// Text between a name and its value, with the space after it where the language has one.
     pub(super) colon: &'static str,
@@ -23,7 +21,6 @@ pub(super) struct ReceiptWords {
 }
 
 impl ReceiptWords {
-    /// Returns the texts of a language.
     pub(super) const fn for_language(language: Language) -> &'static ReceiptWords {
         match language {
             Language::English => &ENGLISH,

@@ -131,9 +131,6 @@ impl Rate {
 
     /// Returns the smallest amount whose value is at least `due`, rounded up to `decimals` decimal places, at most to
     /// 8.
-    ///
-    /// # Errors
-    /// [`Overflow`] if the amount overflows.
     pub fn units_for(self, due: Cents, decimals: u32) -> Result<Units, Overflow> {
         let shown = decimals.min(PLACES_MAX);
         let due = u128::try_from(due.0).map_err(|_| Overflow)?;
@@ -151,9 +148,6 @@ impl Rate {
 
 impl Rate {
     /// Returns the amount of the coin that `amount` buys, rounded down to base units.
-    ///
-    /// # Errors
-    /// [`Overflow`] if the result overflows.
     pub fn units_bought_by(self, amount: Cents, decimals: u32) -> Result<Units, Overflow> {
         let amount = u128::try_from(amount.0).map_err(|_| Overflow)?;
         let units = 10_u128
@@ -186,9 +180,6 @@ impl Rate {
     /// Converts an amount of this coin to an amount of another coin with the same value, rounded up to base units.
     ///
     /// `other` is the rate of the other coin. Both rates are in the same currency.
-    ///
-    /// # Errors
-    /// [`Overflow`] if the result overflows.
     pub fn convert_units(
         self,
         units: Units,
@@ -268,7 +259,6 @@ impl WideProduct {
         self.to_u128()
     }
 
-    /// Divides by ten in place and returns the remainder.
     fn divide_by_ten(&mut self) -> u64 {
         let mut remainder = 0;
         for limb in self.0.iter_mut().rev() {

@@ -146,7 +146,6 @@ impl Rule for CoinAmountRule {
     }
 }
 
-/// Rule for the outputs of a transaction.
 struct OutputsRule;
 
 impl Rule for OutputsRule {

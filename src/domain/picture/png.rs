@@ -18,7 +18,6 @@ const KEPT: [&[u8; 4]; 11] = [
 const DEPTHS: [(u8, &[u8]); 5] =
     [(0, &[1, 2, 4, 8, 16]), (2, &[8, 16]), (3, &[1, 2, 4, 8]), (4, &[8, 16]), (6, &[8, 16])];
 
-/// One chunk of a file.
 struct Chunk<'a> {
     kind: [u8; 4],
     data: &'a [u8],

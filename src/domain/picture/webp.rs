@@ -11,7 +11,6 @@ const HAS_ALPHA: u8 = 0x10;
 /// Flag of an extended header: the file is an animation.
 const IS_ANIMATION: u8 = 0x02;
 
-/// One chunk of a file.
 struct Chunk<'a> {
     kind: [u8; 4],
     data: &'a [u8],

@@ -38,7 +38,6 @@ impl FigureSource {
     ];
 }
 
-/// Longest accepted number, in characters.
 const NUMBER_CHARS_MAX: usize = 64;
 
 /// Parses a positive decimal number; `None` for any other text.
@@ -164,7 +163,6 @@ fn find_ticker<'a>(tickers: &'a [Ticker], base: &str, quote: &str) -> Option<&'a
     tickers.iter().find(is)
 }
 
-/// Returns the price of a coin from the ticker of the coin in this currency.
 fn direct_price(
     tickers: &[Ticker],
     coin: &str,

@@ -9,7 +9,6 @@ use crate::domain::money::{Cents, Currency, Total};
 use crate::domain::time::Time;
 use serde_json::value::to_raw_value;
 
-/// Schema of a fee in basis points.
 const FEE_BPS: Schema = schema!({ "type": "integer", "minimum": 0, "maximum": 10000 });
 
 view! {
@@ -131,7 +130,6 @@ view! {
 }
 
 impl<'a> AccountFieldsView<'a> {
-    /// Returns the fields of an account in one mode.
     fn new(
         account: &'a Account,
         mode: Mode,

@@ -98,10 +98,6 @@ const CUSTOMER_URL: Schema = schema!({
     "type": ["string", "null"], "pattern": "^[A-Za-z][A-Za-z0-9+.-]*://"
 });
 
-/// Returns the JSON of an account with its settings.
-///
-/// # Errors
-/// The error of `serde_json`, which no account causes.
 pub(crate) fn account_with_settings(
     account: &Account,
     payout_addresses: &[PayoutAddressView],

@@ -34,10 +34,8 @@ pub(crate) const ACTIVITY: Component = Component::OneOf {
     ],
 };
 
-/// Schema of an HTTP status code.
 const HTTP_STATUS: Schema = schema!({ "type": "integer", "minimum": 100, "maximum": 599 });
 
-/// Schema of a positive whole number.
 const POSITIVE: Schema = schema!({ "type": "integer", "minimum": 1 });
 
 view! {

@@ -15,7 +15,6 @@ use serde_json::value::to_raw_value;
 /// Schema of a merchant's reference for a customer.
 const REF: Schema = schema!({ "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,120}$" });
 
-/// Schema of the name of a chain family.
 const FAMILY: Schema = Schema::Example(|| ChainFamily::TEXTS.to_vec());
 
 view! {

@@ -12,7 +12,6 @@ use crate::domain::time::Time;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-/// Schema of the id of an event.
 pub(crate) const EVENT_ID: Schema = schema!({ "type": "string", "pattern": "^evt_[0-9a-f]{32}$" });
 
 view! {

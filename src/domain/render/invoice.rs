@@ -90,7 +90,6 @@ pub fn invoice(invoice: &Invoice, links: &LinkBuilder, warnings: &[String]) -> R
 }
 
 impl<'a> InvoiceView<'a> {
-    /// Returns the view of an invoice.
     pub(super) fn new(invoice: &'a Invoice, links: &LinkBuilder) -> InvoiceView<'a> {
         let coin = invoice.coin.as_ref();
         InvoiceView {

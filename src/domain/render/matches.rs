@@ -18,7 +18,6 @@ view! {
     }
 }
 
-/// Returns the JSON of an object that a text names.
 pub fn named_object(
     kind: &str,
     id: &str,

@@ -25,7 +25,6 @@ view! {
     }
 }
 
-/// Component of a list of users.
 pub(crate) const USER_LIST: Component =
     Component::List { name: "UserList", item: &UserView::COMPONENT, about: "", about_data: "" };
 
@@ -92,9 +91,6 @@ view! {
 }
 
 /// Returns the JSON of a user. `account` is the id of the merchant's account; `None` for operators.
-///
-/// # Errors
-/// The error of `serde_json`, which no user causes.
 pub(crate) fn user(user: &User, account: Option<&str>) -> Rendered {
     to_raw_value(&UserView {
         object: "user",
@@ -110,9 +106,6 @@ pub(crate) fn user(user: &User, account: Option<&str>) -> Rendered {
 
 /// Returns the JSON of a session. The JSON includes the id of the merchant's account if the user is a merchant, and
 /// the end of the session if the session is new.
-///
-/// # Errors
-/// The error of `serde_json`, which no session causes.
 pub(crate) fn session(
     user: &User,
     account: Option<&str>,

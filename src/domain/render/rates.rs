@@ -86,10 +86,6 @@ view! {
     }
 }
 
-/// Returns the JSON of the rates of all coins and of all sources.
-///
-/// # Errors
-/// The error of `serde_json`, which no rate causes.
 pub(crate) fn rates(
     now: Time,
     needed: bool,

@@ -88,7 +88,6 @@ view! {
 }
 
 impl<'a> EndpointSwitchView<'a> {
-    /// Returns the view of an endpoint for the sandbox page.
     pub(crate) fn new(endpoint: &'a WebhookEndpoint) -> EndpointSwitchView<'a> {
         EndpointSwitchView {
             id: &endpoint.id,
@@ -177,7 +176,6 @@ pub(crate) const OWN: &str = "own";
 /// State of a payment that matched no invoice and no customer.
 pub(crate) const UNMATCHED: &str = "unmatched";
 
-/// States of a payment that the sandbox returns.
 const SHOWN_STATES: [&str; 5] = [
     PaymentState::Seen.as_str(),
     PaymentState::Confirmed.as_str(),

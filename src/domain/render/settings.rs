@@ -84,7 +84,6 @@ impl CoinView {
     }
 }
 
-/// Component of the confirmation tiers of a coin.
 const TIERS: Component = Component::Other {
     name: "ConfirmationTiers",
     schema: schema!({

@@ -179,7 +179,6 @@ pub(crate) fn day_number(moment: Time) -> i64 {
     moment.0.div_euclid(DAY_MS)
 }
 
-/// Returns the time at which a day begins.
 pub(crate) fn start_of_day(day: i64) -> Time {
     Time(day.saturating_mul(DAY_MS))
 }

@@ -10,9 +10,7 @@ use crate::domain::text_enum::text_enum;
 use serde_json::{Map, Value};
 use std::net::Ipv4Addr;
 
-/// Longest host name, in bytes.
 const HOSTNAME_BYTES_MAX: usize = 253;
-/// Longest label of a host name, in bytes.
 const LABEL_BYTES_MAX: usize = 63;
 /// Smallest memory of a server, in MB.
 pub const RAM_MB_MIN: u32 = 256;
@@ -56,7 +54,6 @@ input! {
     }
 }
 
-/// Rule for a host name.
 struct HostnameRule;
 
 impl Rule for HostnameRule {

@@ -10,7 +10,6 @@ use serde_json::{Map, Value};
 
 /// Longest address or reference from the provisioner, in characters.
 const REFERENCE_CHARS_MAX: usize = 253;
-/// Longest reason, in characters.
 const REASON_CHARS_MAX: usize = 500;
 /// Reason that is shown if the provisioner gives none.
 const NO_REASON: &str = "the provisioner gave no reason";

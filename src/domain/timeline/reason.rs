@@ -73,7 +73,6 @@ impl Sums {
     }
 }
 
-/// Returns the sentence that explains a status.
 pub(super) fn status_reason(
     status: InvoiceStatus,
     invoice: &Invoice,
@@ -143,7 +142,6 @@ pub(super) fn rate_source_text(quoted: &RateQuote, priced_at: Time) -> String {
     format!(" by {by}{spread}{old}")
 }
 
-/// Returns the sentence for a change of a payment.
 pub(super) fn payment_text(paid: &TimelinePayment, currency: Currency, priced_at: Time) -> String {
     let happened = match paid.step {
         PaymentStep::Seen => "seen",
@@ -161,7 +159,6 @@ pub(super) fn payment_text(paid: &TimelinePayment, currency: Currency, priced_at
     )
 }
 
-/// Returns the sentence for a change of a refund's status.
 pub(super) fn transfer_text(refund: &Transfer, status: TransferStatus) -> String {
     let what = format!("refund of {} {} {status}", refund.amount, refund.currency);
     let why = refund.failure_reason.as_ref().filter(|_| status.is_put_back());

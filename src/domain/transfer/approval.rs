@@ -303,7 +303,6 @@ fn far_rate_refusal(
     Refusal::field("rate", problem)
 }
 
-/// Returns the refusal for an approval without a fresh market rate.
 fn no_market_rate_refusal(of: &Transfer, proposal: &ApprovalProposal) -> Refusal {
     let (symbol, currency) = (of.asset.symbol, of.currency);
     let why = match &proposal.market.now {

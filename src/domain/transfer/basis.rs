@@ -30,9 +30,6 @@ pub struct ReceivedCoins {
 
 impl ReceivedCoins {
     /// Adds up the confirmed payments in a coin. `None` if there are none of any value.
-    ///
-    /// # Errors
-    /// [`Overflow`] if a sum does not fit.
     pub fn of_payments(
         payments: &[Payment],
         asset: &Asset,

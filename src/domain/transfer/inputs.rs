@@ -198,7 +198,6 @@ fn parse_cents(name: &str, text: &str, form: &str) -> Result<Cents, Refusal> {
 /// them to have an effect.
 struct ActionRule {
     actions: &'static [TransferAction],
-    /// Names of all fields of the body.
     fields: &'static [&'static str],
 }
 
@@ -235,7 +234,6 @@ impl Rule for ActionRule {
     }
 }
 
-/// Returns `true` if a field belongs to an action.
 fn is_field_of(action: TransferAction, name: &str) -> bool {
     match action {
         TransferAction::Approve => APPROVAL_FIELDS.contains(&name),

@@ -80,7 +80,6 @@ pub fn assess_transfer(of: &TransferSituation<'_>) -> TransferVerdict {
 }
 
 impl<'a> TransferSituation<'a> {
-    /// Returns the id of the transfer's transaction.
     fn txid(&self) -> Option<&'a str> {
         self.outcome.transaction.as_ref().map(|(txid, _)| txid.as_str())
     }

@@ -78,7 +78,6 @@ const EMAIL: DescribedRule<EmailRule> = described(
     schema!({ "type": "string", "format": "email", "maxLength": 200 }),
 );
 
-/// Rule for a code of the second factor.
 struct CodeRule {
     /// Length of the shortest valid code in characters, for the API description.
     chars_min: usize,

@@ -5,7 +5,6 @@
 
 use super::ScriptType;
 
-/// Parts of a descriptor: its script type and its key.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct DescribedKey<'a> {
     pub(super) script: ScriptType,
@@ -100,7 +99,6 @@ pub(super) fn checksum(body: &str) -> Option<String> {
     (0..8_u32).rev().map(|at| character(at.wrapping_mul(5))).collect()
 }
 
-/// Computes one step of the checksum polynomial.
 fn checksum_step(sum: u64, value: u64) -> u64 {
     const GENERATOR: [u64; 5] =
         [0xf5_dee5_1989, 0xa9_fdca_3312, 0x1b_ab10_e32d, 0x37_06b1_677a, 0x64_4d62_6ffd];

@@ -67,7 +67,6 @@ pub(super) fn add_generators(
     (!bool::from(sum.is_identity())).then_some(sum)
 }
 
-/// Returns the 33 bytes of a compressed point.
 pub(super) fn compress_point(point: &ProjectivePoint) -> Option<[u8; 33]> {
     let point = point.to_affine().to_sec1_point(true);
     point.as_bytes().try_into().ok()

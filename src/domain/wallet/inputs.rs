@@ -11,10 +11,8 @@ use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, schema, schem
 use crate::domain::refusal::Refusal;
 use serde_json::json;
 
-/// Longest key or descriptor, in characters.
 const KEY_CHARS_MAX: usize = 1024;
 
-/// Longest name of a chain, in characters.
 const CHAIN_CHARS_MAX: usize = 40;
 
 /// Highest index at which a wallet can start.
@@ -53,7 +51,6 @@ input! {
 const NETWORK_NAMED: Schema =
     schema!({ "type": ["string", "null"], "enum": ["main", "test", "regtest", null] });
 
-/// Rule for a name that the function resolves to a chain.
 struct PoolRule(fn(&str) -> Result<Chain, Refusal>);
 
 impl Rule for PoolRule {

@@ -45,7 +45,6 @@ impl Digits {
         Digits(sum.into_iter().map(digit).collect()).without_leading_zeros()
     }
 
-    /// Multiplies by ten to the power of `zeros`.
     fn times_power_of_ten(&self, zeros: u32) -> Digits {
         let zeros = vec![0; usize::try_from(zeros).unwrap()];
         Digits([zeros, self.0.clone()].concat()).without_leading_zeros()

@@ -184,7 +184,6 @@ impl DestinationTransfer {
         last.is_some_and(|act| act.kind == TransferActKind::Dismissed)
     }
 
-    /// Returns the number of reviews of this kind that ended with this decision.
     fn count_decisions(&self, kind: ReviewKind, decision: ReviewDecision) -> usize {
         let is_such =
             |review: &&ReviewRecord| review.kind == kind && review.decision == Some(decision);

@@ -82,7 +82,6 @@ impl<'a> Sharing<'a> {
             .map(|(place, (output, _))| (place, output))
     }
 
-    /// Returns the outputs that count for a transfer.
     pub(super) fn outputs_of(&self, seq: i64) -> impl Iterator<Item = &'a DestinationOutput> {
         let all = self.facts.outputs.iter().zip(&self.shares);
         all.filter(move |(_, share)| **share == Some(seq)).map(|(output, _)| output)
@@ -217,7 +216,6 @@ impl<'a> Sharing<'a> {
         }
     }
 
-    /// Takes an output from `free` and gives it to a claimant.
     fn give(
         &mut self,
         place: Option<usize>,
