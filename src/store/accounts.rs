@@ -84,12 +84,10 @@ commands! {
             where legacy_secret_old_until <= :now";
 }
 
-/// Reads the JSON array of texts in a column.
 fn parse_texts(text: &str) -> rusqlite::Result<Vec<String>> {
     Ok(serde_json::from_str(text).map_err(|error| FromSqlError::Other(error.into()))?)
 }
 
-/// Returns texts as a JSON array.
 fn texts_to_json(texts: &[String]) -> String {
     serde_json::json!(texts).to_string()
 }
@@ -100,7 +98,6 @@ fn parse_coins(text: &str) -> rusqlite::Result<Vec<&'static Asset>> {
     Ok(ids.iter().filter_map(|id| Asset::find(id)).collect())
 }
 
-/// Returns the ids of coins as a JSON array.
 fn coins_to_json(coins: &[&Asset]) -> String {
     let ids: Vec<_> = coins.iter().map(|asset| asset.id).collect();
     serde_json::json!(ids).to_string()

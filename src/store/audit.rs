@@ -129,9 +129,6 @@ const CHECKS: [(u8, Query<Violation>); 24] = [
 
 /// Runs every check except those of [`check_integrity`], and compares the schema with that of a new file. Reports the
 /// progress to `tell`.
-///
-/// # Errors
-/// [`StoreError`] if the file cannot be read.
 pub fn check_rows(
     db: &Reader<'_>,
     report: &mut dyn FnMut(AuditFinding),
@@ -144,9 +141,6 @@ pub fn check_rows(
 }
 
 /// Checks the pages and the references of the file.
-///
-/// # Errors
-/// [`StoreError`] if the file cannot be read.
 pub fn check_integrity(
     db: &Reader<'_>,
     report: &mut dyn FnMut(AuditFinding),
@@ -156,7 +150,6 @@ pub fn check_integrity(
     run_checks(db, &[whole, references], report, tell)
 }
 
-/// Runs queries and passes their findings to `report`.
 fn run_checks(
     db: &Reader<'_>,
     checks: &[(u8, Query<Violation>)],

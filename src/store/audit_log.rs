@@ -84,7 +84,6 @@ pub fn insert(tx: &Tx<'_>, entry: &NewAuditEntry<'_>, now: Time) -> Result<(), S
     tx.run_on_conn(|conn| insert_on_conn(conn, entry, states.as_deref(), now)).map(drop)
 }
 
-/// Inserts an entry and returns its `seq`.
 pub(super) fn insert_on_conn(
     conn: &Connection,
     entry: &NewAuditEntry<'_>,

@@ -191,9 +191,6 @@ impl BackupCopy {
     }
 
     /// Stores the current time of the sandbox's clock in the copy.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the copy cannot be written.
     pub fn save_snapshot_time(&self, now: Time) -> Result<(), StoreError> {
         let conn = open_unshared(&self.temporary)?;
         let taken = named_params! { ":now": now };
@@ -256,9 +253,6 @@ impl BackupCopy {
 
     /// Writes the bytes of this copy into an empty file, and syncs it. `name` is the path of the file, for messages.
     /// Returns the number of bytes.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the file cannot be written.
     pub fn write_into(
         &self,
         mut file: &File,

@@ -43,7 +43,6 @@ pub(super) fn create_views(conn: &Connection) -> rusqlite::Result<()> {
     conn.execute_batch(include_str!("../../sql/views.sql"))
 }
 
-/// Opens a read-write connection.
 pub(super) fn open_writer(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(path, flags)?;
@@ -51,7 +50,6 @@ pub(super) fn open_writer(path: &Path) -> rusqlite::Result<Connection> {
     Ok(conn)
 }
 
-/// Opens a read-only connection.
 pub(super) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
     let conn = Connection::open_with_flags(path, READ_ONLY)?;
     configure(&conn)?;

@@ -68,7 +68,6 @@ pub(super) fn find_damage(lock: &Lock) -> Option<String> {
     }
 }
 
-/// Returns `true` if the error means that a file is damaged.
 pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
     WriteRefusal::from_error(error) == Some(WriteRefusal::FileDamaged)
 }

@@ -72,7 +72,6 @@ rows! {
     pub fn file_usage(db, since: Time) -> FileUsage = file "sql/doctor/size.sql";
 }
 
-/// Names and queries of the checks.
 const CHECKS: [(&str, Query<FileProblem>); 11] = [
     ("clock", CLOCK),
     ("operators", PEOPLE),

@@ -47,7 +47,6 @@ commands! {
     FORGET_OLD_SECRETS = "update endpoints set secret_old = null, secret_old_until = null where secret_old_until <= :now";
 }
 
-/// Reads the JSON array of event types in a column.
 fn parse_event_types(text: Option<String>) -> rusqlite::Result<Option<Vec<EventType>>> {
     let Some(text) = text else { return Ok(None) };
     let names: Vec<String> =

@@ -18,7 +18,6 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Returns the error of a write after the writer has stopped.
     pub(super) fn writer_stopped_error() -> StoreError {
         StoreError::Failed("the file is closed".to_owned())
     }

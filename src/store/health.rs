@@ -108,9 +108,6 @@ impl Health {
     }
 
     /// Fails if writes are refused.
-    ///
-    /// # Errors
-    /// [`StoreError::Refusing`] with the reason.
     pub(super) fn check_writable(&self) -> Result<(), StoreError> {
         self.refusal().map_or(Ok(()), |why| Err(StoreError::Refusing(why)))
     }

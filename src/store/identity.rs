@@ -32,7 +32,6 @@ values! {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FileIdentity {
-    /// An empty database.
     Empty,
     /// A database of another program.
     Foreign,
@@ -109,7 +108,6 @@ fn find_unreleased(path: &Path, parameter: &str) -> rusqlite::Result<Option<bool
     Ok((identify(&conn)? == FileIdentity::Unreleased).then_some(true))
 }
 
-/// Returns the error for a file from before the first release.
 pub(super) fn unreleased_error(path: &Path) -> StoreError {
     StoreError::Failed(format!(
         "{} is a file from before the first release of Coffer: open it with commit {UNRELEASED_COMMIT}, the last one \
@@ -144,11 +142,8 @@ pub(super) type SchemaObjects = BTreeMap<(String, String), SchemaObject>;
 /// A table, index, trigger or view of a schema.
 #[derive(Debug, PartialEq)]
 pub(super) struct SchemaObject {
-    /// Name of the table that the object belongs to.
     table: String,
-    /// SQL text that creates the object.
     sql: String,
-    /// `true` if the object has its own pages in the file.
     has_pages: bool,
 }
 

@@ -96,7 +96,6 @@ commands! {
         "update invoices set assignment_undone_at = :at where seq = :seq";
 }
 
-/// Parses the JSON text of a column.
 fn parse_json(text: String) -> rusqlite::Result<Box<RawValue>> {
     Ok(RawValue::from_string(text).map_err(|error| FromSqlError::Other(error.into()))?)
 }
@@ -222,7 +221,6 @@ pub fn search(
     })
 }
 
-/// Returns `true` if an invoice contains a text.
 pub(super) fn has_text(text: &str, invoice: &Invoice) -> Result<bool, StoreError> {
     let found = matches_text(text, invoice);
     found.map_err(|error| StoreError::Failed(format!("invoice {}: {error}", invoice.id)))
@@ -241,7 +239,6 @@ pub(super) struct TextPatterns {
 }
 
 impl TextPatterns {
-    /// Returns the patterns of a text.
     pub(super) fn new(text: Option<&str>) -> TextPatterns {
         // Keys and values may contain a `=`. Every key that matches starts with the text before the first `=`. Every
         // value that matches ends with the text after the last `=`.
@@ -282,7 +279,6 @@ pub(super) struct CanonicalNames {
 }
 
 impl CanonicalNames {
-    /// Returns the forms of a text.
     pub(super) fn new(text: &str) -> Result<CanonicalNames, StoreError> {
         let canonical = |chain: Chain| {
             address::parse_on_any_network(chain, &Network::BOTH, text)
@@ -349,7 +345,6 @@ fn like_pattern(text: &str) -> String {
     format!("%{literal}%")
 }
 
-/// Returns a JSON object with these names and values.
 fn json_object<'a, T: Serialize>(
     entries: impl Iterator<Item = (&'a str, T)>,
 ) -> Result<String, StoreError> {

@@ -19,7 +19,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Suffix of the name of a `-lock` file.
 pub(super) const LOCK: &str = "-lock";
 /// Number of attempts to take a lock. A process that was just started shares the locks of its parent for a moment.
 const TRIES: u32 = 25;
@@ -102,9 +101,6 @@ impl Lock {
 
     /// Locks a leftover database, of which only the files `files` exist. Returns `None` if a server uses the
     /// database. Tries once, and neither creates nor opens other files.
-    ///
-    /// # Errors
-    /// [`StoreError`] if one of the files cannot be opened.
     pub(super) fn lock_leftover_database(
         path: &Path,
         files: &[PathBuf],
@@ -354,7 +350,6 @@ fn try_take_lock_file(file: &File, name: &Path) -> Result<bool, StoreError> {
     }
 }
 
-/// Returns `true` if a server has locked the `-lock` file.
 fn is_lock_file_locked(path: &Path) -> Result<bool, StoreError> {
     match File::open(with_suffix(path, LOCK)) {
         Ok(file) => is_locked(&file),

@@ -14,7 +14,6 @@ const ACCOUNTS_MAX: usize = 1024;
 /// Cached values by the `seq` of their account.
 pub(super) type AccountCache<T> = RefCell<HashMap<i64, T>>;
 
-/// The writer's cache of accounts and endpoints.
 #[derive(Default)]
 pub(super) struct WriterCache {
     pub(super) accounts: AccountCache<Account>,
@@ -22,14 +21,12 @@ pub(super) struct WriterCache {
 }
 
 impl WriterCache {
-    /// Clears the cache.
     pub(super) fn clear(&self) {
         self.accounts.borrow_mut().clear();
         self.endpoints.borrow_mut().clear();
     }
 }
 
-/// Returns the cached value of an account. If no value is cached, reads the value and caches it.
 pub(super) fn get_or_read<T: Clone>(
     cached: Option<&AccountCache<T>>,
     account: i64,

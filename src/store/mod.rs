@@ -179,7 +179,6 @@ pub struct Store {
 struct StoreState {
     readers: readers::Readers,
     writer: writer::Writer,
-    /// Path of the write-ahead log.
     log: std::path::PathBuf,
 }
 

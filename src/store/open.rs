@@ -297,7 +297,6 @@ fn create_from_template(path: &Path, durability: Durability) -> Result<bool, Sto
     made.map_err(failed)
 }
 
-/// Creates a temporary file beside `path`.
 fn create_temporary(path: &Path) -> std::io::Result<(File, PathBuf)> {
     let names = (0..BESIDE_MAX).map(|number| with_suffix(path, &format!("-new{number}")));
     for name in names {

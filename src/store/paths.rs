@@ -25,7 +25,6 @@ pub(super) fn create_private(path: &Path) -> std::io::Result<File> {
     Ok(file)
 }
 
-/// Returns an error that names the file.
 pub(super) fn path_error(path: &Path, error: std::io::Error) -> StoreError {
     StoreError::Failed(describe_io_error(path, &error))
 }
@@ -62,13 +61,11 @@ pub(super) fn require_existing(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Returns the folder of a file.
 pub(super) fn folder_of(path: &Path) -> &Path {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     folder.unwrap_or(Path::new("."))
 }
 
-/// Syncs the folder of a file.
 pub(super) fn sync_folder(path: &Path) -> std::io::Result<()> {
     File::open(folder_of(path))?.sync_all()
 }

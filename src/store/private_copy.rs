@@ -105,7 +105,6 @@ pub fn copy_beside(database: &Path, tell: &mut ProgressSink<'_>) -> Result<Backu
     copy(database, &private_path(database), tell)
 }
 
-/// Copies the bytes of a reader to a writer. Returns their number.
 pub(super) fn copy_bytes(
     mut from: impl Read,
     to: &mut impl Write,

@@ -20,7 +20,6 @@ const IDLE_MAX: usize = 16;
 /// Minimum number of idle connections. If there are fewer, the pool adds a connection in the background.
 const IDLE_MIN: u32 = 1;
 
-/// A pool of read-only connections to one file.
 pub(super) struct Readers {
     // Declared before `_thread`, and so dropped first: the thread may still use the pool.
     pool: Pool<ConnectionOpener>,
@@ -57,7 +56,6 @@ impl Readers {
         }
     }
 
-    /// Takes an idle connection out of the pool.
     fn take_idle(&self) -> Option<PooledConnection<ConnectionOpener>> {
         // With a timeout of zero, the call does not wait. It makes the pool add a connection for later reads.
         let ask_for_more = || self.pool.get_timeout(Duration::ZERO).ok();
@@ -168,7 +166,6 @@ impl PoolMaintenance {
         PoolMaintenance(Arc::new(thread))
     }
 
-    /// Waits until the thread has run all its tasks.
     fn wait_until_idle(&self) {
         let (finish, finished) = channel::<()>();
         self.0.execute(move || drop(finish));

@@ -22,19 +22,16 @@ pub(super) struct Columns<'r> {
 }
 
 impl<'r> Columns<'r> {
-    /// Creates a reader at the first column.
     pub(super) fn new(row: &'r Row<'r>) -> Columns<'r> {
         Columns { row, next: 0 }
     }
 
-    /// Reads the next column.
     pub(super) fn take<T: FromSql>(&mut self) -> rusqlite::Result<T> {
         let value = self.row.get(self.next);
         self.next = self.next.saturating_add(1);
         value
     }
 
-    /// Reads the remaining columns.
     pub(super) fn take_remaining<T: FromSql>(&mut self) -> rusqlite::Result<Vec<T>> {
         let count = self.row.as_ref().column_count();
         let mut values = Vec::with_capacity(count.saturating_sub(self.next));

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 pub struct ReopenableFile(PathBuf);
 
 impl ReopenableFile {
-    /// Returns the file at this path.
     pub(super) fn new(path: &Path) -> ReopenableFile {
         ReopenableFile(path.to_owned())
     }

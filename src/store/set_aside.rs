@@ -28,10 +28,6 @@ commands! {
 }
 
 /// Replaces what is set aside on a chain. Only differences are written.
-///
-/// # Errors
-///
-/// [`StoreError`] if the file cannot be read or written.
 pub fn replace_all(
     tx: &Tx<'_>,
     chain: Chain,
@@ -48,10 +44,6 @@ pub fn replace_all(
 }
 
 /// Adds to what is set aside on a chain. Only differences are written.
-///
-/// # Errors
-///
-/// [`StoreError`] if the file cannot be read or written.
 pub fn add_all(tx: &Tx<'_>, chain: Chain, parts: &[SetAside], now: Time) -> Result<(), StoreError> {
     if parts.is_empty() {
         return Ok(());

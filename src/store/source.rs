@@ -33,7 +33,6 @@ pub(super) struct SourceFile {
     _folder: Option<CopyFolder>,
 }
 
-/// Prefix of the names of folders for copies.
 const PREFIX: &str = "coffer-copy-";
 /// Name of a file in a temporary folder. The file is locked while the folder is in use.
 const IN_USE: &str = "lock";
@@ -67,7 +66,6 @@ impl CopyFolder {
         }
     }
 
-    /// Returns the path of the copy.
     fn copy_path(&self) -> PathBuf {
         self.path.join("copy.db")
     }
@@ -145,7 +143,6 @@ impl SourceFile {
         }
     }
 
-    /// Creates the source from a connection to a file, or to its copy.
     fn from_connection(
         conn: Connection,
         path: &Path,
@@ -191,9 +188,6 @@ impl SourceFile {
     }
 
     /// Returns the source itself, or an upgraded copy if the file is of an older version.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the copy cannot be created.
     pub(super) fn into_upgraded(
         self,
         path: &Path,

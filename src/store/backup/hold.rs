@@ -136,7 +136,6 @@ impl BackupCopy {
     }
 }
 
-/// Makes all changes to the copy in one transaction.
 fn prepare_in_transaction(
     conn: &mut Connection,
     replaced: &mut ReplacedFile,
@@ -268,7 +267,6 @@ fn least_and_next_index(
     (least, least.max(named.unwrap_or_default()))
 }
 
-/// Adds a wallet of the replaced file to the copy, as retired.
 fn add_retired_wallet(
     conn: &Connection,
     wallet: &ReplacedWallet,

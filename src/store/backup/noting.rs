@@ -34,9 +34,6 @@ impl BackupCopy {
 
     /// Adds the entry about the restore to the audit log of the copy, with hashes of the values that the restore has
     /// changed. Also stores how far the logs of the copy and of the replaced file went.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the copy cannot be written.
     pub fn add_audit_entry(
         &self,
         entry: &NewAuditEntry<'_>,

@@ -104,7 +104,6 @@ pub(super) struct ReplacedFile {
 }
 
 impl ReplacedFile {
-    /// Reads the file at `path`, which the copy will replace.
     pub(super) fn read(
         path: &Path,
         copy: &Connection,

@@ -3,7 +3,6 @@
 //! The program contains only those blocks of `sql/template.db` that are not all zeros. These are a tenth of the file,
 //! because each table and each index of a new file is an empty page.
 
-/// Size of a block, in bytes.
 const BLOCK_BYTES: usize = 64;
 /// All blocks of `sql/template.db`. They are read at compile time, and are not part of the program.
 const WHOLE: &[[u8; BLOCK_BYTES]] = include_bytes!("../../../sql/template.db").as_chunks().0;
@@ -14,7 +13,6 @@ pub(in crate::store) const APPLICATION_ID: i32 = application_id(WHOLE);
 /// The blocks that are not all zeros, each with its position in `sql/template.db`.
 static FILLED_BLOCKS: [(u16, [u8; BLOCK_BYTES]); FILLED_COUNT] = filled_blocks();
 
-/// Returns the bytes of a new file.
 pub(in crate::store) fn template() -> Vec<u8> {
     let mut blocks = vec![[0; BLOCK_BYTES]; WHOLE.len()];
     for (place, filled) in &FILLED_BLOCKS {

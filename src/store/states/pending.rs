@@ -33,7 +33,6 @@ impl Tx<'_> {
         self.pending.add(ChangedValue::Value(kind, ValueKey::Number(seq), None));
     }
 
-    /// Records the change of an API key.
     pub(in crate::store) fn note_key_change(&self, id: &str) {
         let key = ValueKey::Text(id.to_owned());
         self.pending.add(ChangedValue::Value(ValueKind::Key, key, None));

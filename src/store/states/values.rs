@@ -31,12 +31,9 @@ pub enum ValueKind {
     Transfer,
 }
 
-/// Key of a value in its table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ValueKey {
-    /// Key of a table with number keys.
     Number(i64),
-    /// Key of a table with text keys.
     Text(String),
 }
 

@@ -64,7 +64,6 @@ impl Tx<'_> {
         Ok(outcome)
     }
 
-    /// Fails if an error has ended the transaction.
     pub(super) fn check_transaction_open(&self) -> Result<(), StoreError> {
         if self.reader.conn.is_autocommit() {
             let message = "an error ended the transaction";

@@ -27,7 +27,6 @@ use std::cell::{Cell, RefCell};
 type Batch = [Box<dyn Job>];
 
 impl WriterThread {
-    /// Runs a batch in one transaction.
     pub(super) fn run_batch(
         &self,
         batch: &mut Batch,
