@@ -3,7 +3,6 @@
 use hyper::HeaderMap;
 use hyper::header::{ACCEPT, AUTHORIZATION};
 
-/// Header with an API key, for programs.
 const API_KEY: &str = "x-api-key";
 
 /// Returns `true` if a request prefers an HTML page to JSON. A browser that opens a page names `text/html`. A program

@@ -19,7 +19,6 @@ const PLAIN_COOKIE: &str = "coffer_session";
 /// over https.
 const HOST_COOKIE: &str = "__Host-coffer_session";
 
-/// Returns the name of the session cookie for a server with this public URL.
 pub(super) fn cookie_name(public_url: &str) -> &'static str {
     if SiteUrl::parse(public_url).is_ok_and(|site| site.is_https()) {
         HOST_COOKIE
@@ -55,7 +54,6 @@ pub(super) struct PublicKeyCaller(Arc<Caller>);
 /// Account and mode of a reseller with a valid token.
 pub(super) struct Reseller(Scope);
 
-/// A signed-in operator.
 pub(super) struct Operator(Member);
 
 /// A caller that may read the metrics.
@@ -229,7 +227,6 @@ pub(super) fn check_same_site(http: &HttpState, headers: &HeaderMap) -> Result<(
     Ok(())
 }
 
-/// Returns the value of the session cookie.
 pub(super) fn session_cookie<'a>(http: &HttpState, headers: &'a HeaderMap) -> Option<&'a str> {
     let wanted = cookie_name(&http.public_url);
     let lines = headers.get_all("cookie").iter();

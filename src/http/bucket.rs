@@ -27,12 +27,10 @@ impl Bucket {
         self.ms_until_full(now).saturating_sub(room)
     }
 
-    /// Returns the time until the bucket is full, in milliseconds.
     pub(super) fn ms_until_full(&self, now: Time) -> i64 {
         self.full_at.since_ms(now)
     }
 
-    /// Returns the number of tokens in the bucket.
     pub(super) fn tokens(&self, rate: &Rate, now: Time) -> i64 {
         let room = rate.cost_ms.saturating_mul(rate.burst);
         let left = room.saturating_sub(self.ms_until_full(now));
@@ -44,7 +42,6 @@ impl Bucket {
         self.full_at = self.full_at.max(now).plus_ms(rate.cost_ms);
     }
 
-    /// Puts a taken token back.
     pub(super) fn put_back(&mut self, rate: &Rate) {
         self.full_at = self.full_at.plus_ms(rate.cost_ms.saturating_neg());
     }

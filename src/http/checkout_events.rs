@@ -46,7 +46,6 @@ pub(super) static RESOURCE: Resource = Resource {
     }],
 };
 
-/// Source of the events for one checkout page.
 struct CheckoutEvents {
     http: Arc<HttpState>,
     subscription: Subscription,

@@ -62,7 +62,6 @@ pub(super) fn enclosing_networks(address: IpAddr) -> [String; 3] {
     }
 }
 
-/// Returns [`subnet_prefix`] as text.
 pub(super) fn limit_key(address: IpAddr) -> String {
     subnet_prefix(address).to_string()
 }

@@ -34,7 +34,6 @@ const LONGEST_MAX: usize = 64;
 /// Maximum number of connections that are being closed at once. Such connections still use file descriptors.
 const ENDING_MAX: usize = 16;
 
-/// Connection slots of one server.
 pub(super) struct Slots {
     most: usize,
     stopwatch: Stopwatch,
@@ -73,7 +72,6 @@ pub(super) struct Slot {
     pub(super) seat: Arc<Seat>,
 }
 
-/// Result of a request for a slot.
 pub(super) enum SlotOutcome {
     Granted(Slot),
     /// The client uses its whole share of the slots, and none of its connections waits for the client.
@@ -143,7 +141,6 @@ impl Slots {
         self.close_matching(wait, |seat| seat.state.load(Ordering::SeqCst) & IDLE == 0);
     }
 
-    /// Waits until all slots are free.
     pub(super) async fn wait_until_empty(&self) {
         loop {
             let left = self.wait_for_free();
@@ -328,7 +325,6 @@ impl Seat {
     }
 }
 
-/// Returns `true` if a connection in this state waits for its client.
 fn is_waiting(state: u8) -> bool {
     state & (SENDING_BODY | READING_ANSWER | IDLE) != 0 || state & ANSWERING == 0
 }

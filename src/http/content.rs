@@ -23,7 +23,6 @@ impl RouteAnswer {
         }
     }
 
-    /// Returns an answer with a resource or a list of this schema.
     pub(super) const fn json(
         status: u16,
         about: &'static str,
@@ -32,7 +31,6 @@ impl RouteAnswer {
         RouteAnswer { status, about, content: Content::Component(component) }
     }
 
-    /// Returns an answer without a body.
     pub(super) const fn empty(status: u16, about: &'static str) -> RouteAnswer {
         RouteAnswer { status, about, content: Content::Empty }
     }

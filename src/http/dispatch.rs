@@ -96,7 +96,6 @@ pub fn create_state(
 }
 
 impl Dispatcher {
-    /// Creates the dispatcher of a listener that serves these routes.
     pub(super) fn new(http: Arc<HttpState>, scope: ListenerRoutes, has_tls: bool) -> Dispatcher {
         let router = Router::new(routes(http.sandbox.is_some()), scope);
         Dispatcher { http, router, has_tls }
@@ -200,7 +199,6 @@ fn browser_languages(
     is_browser.then(|| pages::accept_language(headers))
 }
 
-/// Returns the answer to a request of an unknown path.
 fn unknown_path_reply(context: &ErrorContext<'_>, browser_languages: Option<String>) -> Reply {
     match browser_languages {
         Some(languages) => pages::unknown_path_page(context, &languages),
@@ -265,7 +263,6 @@ fn admit_host(
     }
 }
 
-/// Answers a request for which the router found a route.
 async fn answer_route(
     http: &Arc<HttpState>,
     route: &'static Route,

@@ -13,7 +13,6 @@ use hyper::header::{HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 /// Default `Retry-After` of answers with status 503, in seconds.
 const RETRY_SECONDS: i64 = 5;
 
-/// Returns the HTTP status of a code.
 pub(super) const fn status(code: RefusalCode) -> StatusCode {
     match code {
         RefusalCode::InvalidRequest

@@ -18,7 +18,6 @@ const HEARTBEAT: &str = ":\n\n";
 /// Longest pause between two writes to a stream.
 const HEARTBEAT_PAUSE: Duration = Duration::from_secs(15);
 
-/// A source of the events that one stream sends.
 pub(super) trait EventSource: Send + Sized + 'static {
     /// Waits for the next event, in its wire format. Returns `None` at the end of the stream. Cancel safe: dropping
     /// the future loses no event.

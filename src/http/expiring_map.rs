@@ -27,7 +27,6 @@ pub(super) struct ExpiringMap<K, V> {
 }
 
 impl<K: Eq + Hash, V: Expire> ExpiringMap<K, V> {
-    /// Creates a map for at most `max` entries.
     pub(super) fn new(max: usize) -> ExpiringMap<K, V> {
         ExpiringMap { entries: HashMap::new(), max, sweep_len: SWEEP_LEN_MIN, next_sweep: Time(0) }
     }

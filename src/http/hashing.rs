@@ -16,7 +16,6 @@ pub(super) const WAITING_MAX: usize = 256;
 /// `Retry-After` for a client that already has a password in the queue, in seconds.
 const BUSY_SECONDS: i64 = 1;
 
-/// Queue for password hashing.
 pub(super) struct HashingQueue {
     /// Connected clients whose password is waiting or being hashed. Each has one permit.
     clients: PermitPool<String>,
@@ -27,7 +26,6 @@ pub(super) struct HashingQueue {
 }
 
 impl HashingQueue {
-    /// Creates a queue for at most `waiting_max` passwords.
     pub(super) fn new(waiting_max: usize) -> HashingQueue {
         let waiting_max = waiting_max.min(Semaphore::MAX_PERMITS);
         HashingQueue {

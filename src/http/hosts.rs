@@ -13,7 +13,6 @@ use std::sync::OnceLock;
 /// Endings of host names that do not exist in public DNS.
 const PRIVATE_ENDINGS: [&str; 2] = [".localhost", ".internal"];
 
-/// Message for a `Host` that is not accepted.
 pub(super) const HOST_REFUSED: &str = "Host must be loopback, the listening address, the public url's, a name without a dot, \
                                    under .localhost or .internal, or one that --allow-host names";
 
@@ -88,7 +87,6 @@ impl AllowedHost {
     }
 }
 
-/// The `Host` headers that a sandbox accepts.
 pub(super) struct AcceptedHosts {
     own: Vec<KnownHost>,
     allowed: Vec<AllowedHost>,
@@ -134,7 +132,6 @@ impl AcceptedHosts {
         Err(Refusal::new(RefusalCode::Forbidden, HOST_REFUSED))
     }
 
-    /// Returns `true` if this `Host` header is accepted.
     fn accepts(&self, text: &str) -> bool {
         if self.usual.get().is_some_and(|usual| **usual == *text) {
             return true;

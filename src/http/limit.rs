@@ -119,7 +119,6 @@ pub(super) fn rate_limit_headers(
 }
 
 impl Verdict {
-    /// Formats the `RateLimit` header.
     fn limit_header(&self) -> String {
         format!("\"creations\";r={};t={}", self.remaining, self.wait_seconds)
     }

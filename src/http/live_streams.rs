@@ -52,7 +52,6 @@ impl Handover {
 }
 
 impl StartedStream {
-    /// Sends the stream on this socket, in a new task.
     pub(super) fn continue_on(self, socket: impl Read + Write + Unpin + Send + 'static) {
         let slot = Arc::clone(&self.slot);
         let task = tokio::spawn(async move {

@@ -20,7 +20,6 @@ const CALLER_EXPORTS_MAX: usize = 10;
 /// Maximum number of pieces of one caller's exports that are read at once.
 const CALLER_PIECES_MAX: usize = 1;
 
-/// Permits for the long reads and exports of one server.
 pub(super) struct LongReads {
     running: Arc<Semaphore>,
     reads: PermitPool<QuotaOwner>,
@@ -78,9 +77,6 @@ impl LongReads {
 impl ReadPermit {
     /// Runs `work` on a thread when it is the caller's turn and a thread is free. The permit, the turn and the thread
     /// stay in use until `work` is done, even after a disconnect.
-    ///
-    /// # Errors
-    /// The errors of `work`.
     pub(super) async fn read<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T, Error> + Send + 'static,

@@ -47,23 +47,17 @@ impl MetricsToken {
     }
 }
 
-/// Current values for the gauges on the metrics page.
 pub(super) struct Gauges {
-    /// Number of writes in the writer's queue.
     pub(super) writes_waiting: usize,
-    /// `true` if new writes are refused.
     pub(super) writes_refused: bool,
     /// `true` if another program holds the lock of the database.
     pub(super) is_locked: bool,
-    /// `true` if the database file was found to be damaged.
     pub(super) is_damaged: bool,
     /// Size of the write-ahead log, in bytes.
     pub(super) log_bytes: u64,
     /// Number of pairs of coin and currency without a fresh rate.
     pub(super) rates_missing: usize,
-    /// Progress of each chain that has nodes.
     pub(super) chains: Vec<ChainView>,
-    /// Figures of the certificate of `--acme`.
     pub(super) certificate: Option<CertificateFigures>,
     /// Numbers of e-mails that wait and that were given up. `None` without a mail server.
     pub(super) mail: Option<MailCounts>,
@@ -76,7 +70,6 @@ pub(super) struct Metrics {
 }
 
 impl Metrics {
-    /// Creates counters for these operations, all zero.
     pub(super) fn new(operations: impl Iterator<Item = &'static str>) -> Metrics {
         Metrics {
             counts: operations.map(|name| (name, Default::default())).collect(),
@@ -128,7 +121,6 @@ impl Metrics {
     }
 }
 
-/// Adds the gauges of the database file to the page.
 fn add_file_gauges(page: &mut String, gauges: &Gauges) {
     page.push_str("# HELP coffer_database_locked 1 while another program holds the database locked.\n# TYPE coffer_database_locked gauge\n");
     page.push_str(&format!("coffer_database_locked {}\n", u8::from(gauges.is_locked)));
@@ -140,7 +132,6 @@ fn add_file_gauges(page: &mut String, gauges: &Gauges) {
     page.push_str(&format!("coffer_wal_bytes {}\n", gauges.log_bytes));
 }
 
-/// Adds the gauges of the certificate to the page.
 fn add_certificate_gauges(page: &mut String, figures: CertificateFigures) {
     page.push_str("# HELP coffer_certificate_end_seconds When the certificate of --acme ends, in Unix seconds; 0 without one.\n# TYPE coffer_certificate_end_seconds gauge\n");
     page.push_str(&format!("coffer_certificate_end_seconds {}\n", figures.not_after_s));
@@ -148,7 +139,6 @@ fn add_certificate_gauges(page: &mut String, figures: CertificateFigures) {
     page.push_str(&format!("coffer_certificate_warning {}\n", u8::from(figures.is_warned)));
 }
 
-/// Adds the gauges of e-mail to the page.
 fn add_mail_gauges(page: &mut String, counts: MailCounts) {
     page.push_str(
         "# HELP coffer_mail_waiting E-mails that wait to be sent.\n# TYPE coffer_mail_waiting gauge\n",
@@ -158,7 +148,6 @@ fn add_mail_gauges(page: &mut String, counts: MailCounts) {
     page.push_str(&format!("coffer_mail_failed {}\n", counts.failed));
 }
 
-/// Adds the progress and the number of requests of each chain to the page.
 fn add_chain_metrics(page: &mut String, chains: &[ChainView]) {
     type ChainNumber = fn(&ChainView) -> Option<i64>;
     let all: [(&str, &str, &str, ChainNumber); 6] = [

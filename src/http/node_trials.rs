@@ -16,12 +16,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 const TRIALS_MAX: usize = 2;
 /// Number of trials that operators may make in a minute, together.
 const TRIALS_PER_MINUTE: u32 = 6;
-/// Number of trials in a burst.
 const TRIAL_BURST: u32 = 10;
 /// Time limit of a trial. Each request of a trial has a shorter limit.
 const TRIAL_WAIT_MAX: Duration = Duration::from_secs(10);
 
-/// The nodes of a server, and the limits of their trials.
 pub(super) struct NodeTrials {
     pub(super) control: Arc<dyn NodeControl>,
     places: Arc<Semaphore>,
@@ -29,7 +27,6 @@ pub(super) struct NodeTrials {
 }
 
 impl NodeTrials {
-    /// Creates the limits for these nodes.
     pub(super) fn new(control: Arc<dyn NodeControl>) -> NodeTrials {
         let places = Arc::new(Semaphore::new(TRIALS_MAX));
         NodeTrials { control, places, limiter: Limiter::new(TRIALS_PER_MINUTE, TRIAL_BURST) }

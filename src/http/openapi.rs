@@ -37,7 +37,6 @@ impl DocumentKind {
         })
     }
 
-    /// Returns the title and the description of the document.
     const fn title_and_description(self) -> (&'static str, &'static str) {
         match self {
             DocumentKind::Interface | DocumentKind::Merchant => (
@@ -102,7 +101,6 @@ pub fn document(public_url: &str, subject: DocumentKind) -> String {
     document.to_string()
 }
 
-/// Returns the routes of every document.
 fn all_routes() -> Vec<&'static Route> {
     routes(true).collect()
 }
@@ -153,7 +151,6 @@ fn operation_object(route: &Route, subject: DocumentKind) -> Value {
     operation
 }
 
-/// Returns the media type object of a JSON body: its schema and its example.
 fn media_object(component: &Component) -> Value {
     let schema = json!({ "$ref": format!("#/components/schemas/{}", component.name()) });
     json!({ "schema": schema, "example": component.example() })

@@ -30,9 +30,6 @@ impl ClientIdentity {
 
     /// Returns the kind of client: known if the user with this credential mark has signed in from this client before.
     /// The client of a signed-in member is always known.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] if the database cannot be read.
     pub(super) fn client_kind(
         &self,
         http: &HttpState,
@@ -48,7 +45,6 @@ impl ClientIdentity {
     }
 }
 
-/// An attempt of a client to guess a password.
 struct PasswordAttempt {
     throttle: Arc<Throttle>,
     target: Target,

@@ -56,7 +56,6 @@ impl<K: Clone + Eq + Hash> PermitPool<K> {
         Some(Permit { pool: self.clone(), caller, turns: Arc::clone(&held.turns) })
     }
 
-    /// Returns the number of callers that hold a permit.
     #[cfg(test)]
     pub(super) fn caller_count(&self) -> usize {
         self.lock().len()

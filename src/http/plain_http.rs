@@ -24,7 +24,6 @@ pub struct PlainHttp {
 }
 
 impl PlainHttp {
-    /// Answers a request.
     pub(super) fn answer<B>(&self, request: &Request<B>) -> Response<ReplyBody> {
         let path = request.uri().path();
         let reply = match *request.method() {

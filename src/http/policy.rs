@@ -27,7 +27,6 @@ enum Framing<'a> {
 }
 
 impl PagePolicy<'static> {
-    /// Policy of a page that no site may frame.
     pub(super) const NOT_FRAMED: PagePolicy<'static> =
         PagePolicy { framing: Framing::Forbidden, frames_own_pages: false, is_isolated: true };
     /// Policy of a payment link's page. No site may frame the page.
@@ -52,7 +51,6 @@ impl<'a> PagePolicy<'a> {
         PagePolicy { framing, ..self }
     }
 
-    /// Returns the policy with framing forbidden for every site.
     pub(super) fn forbid_framing(self) -> PagePolicy<'a> {
         PagePolicy { is_isolated: self.is_isolated, ..PagePolicy::NOT_FRAMED }
     }

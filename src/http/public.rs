@@ -28,7 +28,6 @@ pub(super) fn cors_headers(
     HEADERS.iter().chain(more).copied()
 }
 
-/// Adds the CORS headers to an answer.
 pub(super) fn add_cors_headers(reply: Reply) -> Reply {
     add_headers(reply, cors_headers(false))
 }

@@ -23,7 +23,6 @@ use fields::{object_fields, schema_field, text_field};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Returns the topics of the reference for a server at this URL.
 pub(super) fn reference(url: &str, is_sandbox: bool) -> Vec<Topic> {
     let controls = is_sandbox.then_some(DocumentKind::Sandbox);
     let documents = [DocumentKind::Interface].into_iter().chain(controls);
@@ -193,12 +192,10 @@ fn webhook_doc(kind: &EventType) -> Webhook {
     }
 }
 
-/// Formats a JSON value on several lines.
 fn format_json(value: &Value) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default()
 }
 
-/// Returns the name of a topic in URLs.
 fn anchor(name: &str) -> String {
     let letters = name.chars().filter(|letter| *letter != ':');
     let letters =

@@ -13,7 +13,6 @@ use serde_json::value::RawValue;
 use std::borrow::Borrow;
 use std::sync::Arc;
 
-/// An answer of a handler.
 #[derive(Debug)]
 pub(super) struct Reply {
     pub(super) status: StatusCode,
@@ -42,7 +41,6 @@ impl AsRef<[u8]> for SharedJson {
     }
 }
 
-/// JSON body of one page of a list.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct PageBody<'a> {
@@ -51,7 +49,6 @@ struct PageBody<'a> {
     next_before: Option<&'a str>,
 }
 
-/// Returns the HTTP status of a success.
 pub(super) const fn status(success: Success) -> StatusCode {
     match success {
         Success::Ok => StatusCode::OK,
@@ -85,7 +82,6 @@ impl Reply {
         }
     }
 
-    /// Returns status 200 with a resource.
     pub(super) fn ok(json: Json) -> Reply {
         Reply::json(StatusCode::OK, Box::<str>::from(json).into_string())
     }
@@ -129,7 +125,6 @@ impl Reply {
         Ok(Reply::json(StatusCode::OK, buffer))
     }
 
-    /// Returns status 204 without a body.
     pub(super) fn no_content() -> Reply {
         Reply {
             status: StatusCode::NO_CONTENT,
@@ -154,7 +149,6 @@ impl Reply {
         self
     }
 
-    /// Adds a constant header.
     pub(super) fn with_static_header(mut self, name: HeaderName, value: &'static str) -> Reply {
         self.headers.push((name, HeaderValue::from_static(value)));
         self

@@ -16,7 +16,6 @@ use serde_json::{Map, Value};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-/// A request for a handler.
 pub(super) struct Call {
     pub(super) http: Arc<HttpState>,
     pub(super) now: Time,
@@ -26,7 +25,6 @@ pub(super) struct Call {
     pub(super) body: Bytes,
     pub(super) query: Query,
     pub(super) path: Vec<String>,
-    /// Policy of the page, if the route is a page.
     pub(super) policy: PagePolicy<'static>,
 }
 
@@ -45,7 +43,6 @@ impl Call {
         client::client_address(self.peer, &self.headers, &self.http.trusted_proxy)
     }
 
-    /// Returns the first parameter of the path.
     pub(super) fn first_param(&self) -> &str {
         self.path.first().map_or("", String::as_str)
     }

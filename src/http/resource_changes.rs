@@ -14,26 +14,20 @@ const CHANGES_MAX: usize = 1024;
 #[derive(Default)]
 pub(super) struct ResourceChanges {
     last: Mutex<LastChanges>,
-    /// Sender that wakes every stream.
     wakes: watch::Sender<()>,
 }
 
 #[derive(Default)]
 struct LastChanges {
-    /// Number of the newest change.
     number: u64,
     /// Changes up to this number are no longer stored.
     forgotten: u64,
-    /// Number of the newest change of each kind.
     numbers: HashMap<ResourceChange, u64>,
 }
 
-/// Changes since a number.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ChangesSince {
-    /// Anything may have changed.
     Everything,
-    /// Objects of these kinds have changed.
     These(Vec<ResourceChange>),
 }
 
@@ -75,7 +69,6 @@ impl ResourceChanges {
         self.wakes.subscribe()
     }
 
-    /// Returns the number of the newest change.
     pub(super) fn newest_number(&self) -> u64 {
         self.lock().number
     }

@@ -22,18 +22,15 @@ struct Node {
     common: Option<AnswerPolicy>,
 }
 
-/// Result of a search for a route.
 pub(super) enum RouteMatch {
     /// A route, its index, and the values of the path's parameters.
     Route(usize, &'static Route, Vec<String>),
     /// The path exists, but only with these methods.
     OtherMethods(String),
-    /// No route has this path.
     Nothing,
 }
 
 impl Router {
-    /// Builds the tree of the routes that a listener serves.
     pub(super) fn new(
         routes: impl Iterator<Item = &'static Route>,
         scope: ListenerRoutes,

@@ -82,7 +82,6 @@ pub struct Listener {
     purpose: Purpose,
 }
 
-/// Content that a listener serves.
 enum Purpose {
     /// Routes, with or without TLS.
     Routes(ListenerRoutes, Option<Arc<Tls>>),
@@ -90,7 +89,6 @@ enum Purpose {
     Plain(Arc<PlainHttp>),
 }
 
-/// State for accepting and serving connections.
 struct Acceptor {
     http: Arc<HttpState>,
     limits: ConnectionLimits,
@@ -101,14 +99,12 @@ struct Acceptor {
     graceful: GracefulShutdown,
 }
 
-/// Settings of HTTP that connections share.
 #[derive(Clone)]
 struct Protocol {
     builder: http1::Builder,
     pace: MinReadRate,
 }
 
-/// Answers to the requests of a connection.
 #[derive(Clone)]
 enum Answers {
     Routes(Arc<Dispatcher>),
@@ -118,9 +114,6 @@ enum Answers {
 impl Listener {
     /// Wraps a listening socket, which will serve these routes. Must be called inside the runtime that serves the
     /// socket.
-    ///
-    /// # Errors
-    /// I/O errors of the system.
     pub fn new(
         socket: std::net::TcpListener,
         scope: ListenerRoutes,
@@ -131,9 +124,6 @@ impl Listener {
 
     /// Wraps a listening socket for plain HTTP beside a listener with TLS. Must be called inside the runtime that
     /// serves the socket.
-    ///
-    /// # Errors
-    /// I/O errors of the system.
     pub fn plain(socket: std::net::TcpListener, plain: Arc<PlainHttp>) -> io::Result<Listener> {
         Listener::with_purpose(socket, Purpose::Plain(plain))
     }
@@ -318,7 +308,6 @@ impl Protocol {
     }
 }
 
-/// Runs a connection to its end, and logs an error.
 async fn log_end<T>(connection: impl Future<Output = Result<T, hyper::Error>>) {
     if let Err(error) = connection.await {
         log::debug!("connection ended: error={error}");

@@ -58,7 +58,6 @@ pub struct HttpState {
     pub(super) throttle: Arc<Throttle>,
     pub(super) hashing: HashingQueue,
     pub(super) long_reads: LongReads,
-    /// Permits for large answers in transmission.
     pub(super) large_answers: PermitPool<QuotaOwner>,
     /// Permits for files that callers are sending.
     pub(super) uploads: PermitPool<QuotaOwner>,
@@ -110,13 +109,11 @@ pub enum DocumentKind {
     Sandbox,
 }
 
-/// Name, method and path of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct OperationInfo {
     pub(super) name: &'static str,
     pub(super) method: &'static str,
     pub(super) path: &'static str,
-    /// `true` for an operation that controls the sandbox.
     pub(super) is_control: bool,
 }
 
@@ -151,10 +148,6 @@ impl std::fmt::Display for RequestId {
 }
 
 impl HttpState {
-    /// Creates the shared state.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] if the system has no randomness for request ids.
     pub(super) fn new(
         service: Arc<Service>,
         clock: Arc<Clock>,
@@ -199,7 +192,6 @@ impl HttpState {
         self.closed.send_replace(true);
     }
 
-    /// Returns `true` if the server is shutting down.
     pub(super) fn is_closed(&self) -> bool {
         *self.closed.borrow()
     }
@@ -245,16 +237,12 @@ impl HttpState {
         self.controls_document.get_or_init(make).clone()
     }
 
-    /// Returns the topics of the API reference.
     pub(super) fn reference_topics(&self) -> Vec<Topic> {
         (self.interface.reference)(&self.public_url, self.sandbox.is_some())
     }
 
     /// Returns a page of the API reference, compressed with gzip: `None` for an unknown name. The first call creates all
     /// pages with `make`.
-    ///
-    /// # Errors
-    /// The errors of `make`.
     pub(super) fn reference_page(
         &self,
         name: &str,

@@ -43,7 +43,6 @@ impl std::fmt::Display for BrokenStream {
 
 impl std::error::Error for BrokenStream {}
 
-/// Sender of the pieces of a stream.
 pub(super) struct PieceSender(Sender<Result<Bytes, BrokenStream>>);
 
 impl PieceSender {

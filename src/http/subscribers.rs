@@ -13,9 +13,7 @@ use tokio::sync::watch;
 /// Subscriptions of pages.
 #[derive(Default)]
 pub struct Subscribers {
-    /// Subscriptions to invoices, by the id of the invoice.
     by_invoice: Mutex<HashMap<String, watch::Sender<()>>>,
-    /// Changes for operator pages.
     pub(super) resources: ResourceChanges,
 }
 
@@ -54,7 +52,6 @@ impl Subscribers {
         }
     }
 
-    /// Subscribes to the changes of an invoice.
     pub(super) fn subscribe(self: &Arc<Self>, invoice: &str) -> Subscription {
         let mut by_invoice = self.lock();
         let changes = by_invoice.entry(invoice.to_owned()).or_default().subscribe();

@@ -35,7 +35,6 @@ pub struct Tls {
     pub plain: Arc<PlainHttp>,
 }
 
-/// Stream of a connection.
 pub(super) enum ClientStream {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
@@ -71,7 +70,6 @@ impl Tls {
 }
 
 impl ClientStream {
-    /// Returns the TCP stream below TLS.
     pub(super) fn tcp(&self) -> &TcpStream {
         match self {
             ClientStream::Plain(stream) => stream,

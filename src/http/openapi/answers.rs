@@ -54,7 +54,6 @@ pub(super) fn responses(route: &Route, subject: DocumentKind) -> Value {
     Value::Object(responses)
 }
 
-/// Returns the definitions of all response headers, by name.
 pub(super) fn headers() -> Value {
     let text = json!({ "type": "string", "minLength": 1 });
     let mut headers = json!({

@@ -7,7 +7,6 @@ use crate::http::error::ErrorView;
 use crate::http::route::{Content, Route};
 use serde_json::{Map, Value};
 
-/// Body of every error.
 static ERROR: Component = ErrorView::COMPONENT;
 
 /// Returns the schemas to which routes, webhooks and errors refer, by name.

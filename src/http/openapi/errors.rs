@@ -10,7 +10,6 @@ use crate::http::route::Route;
 use crate::http::state::sandbox;
 use serde_json::{Map, Value, json};
 
-/// Request id in the examples.
 const REQUEST_ID: &str = "req_5b24d10800000042";
 
 /// Returns an example of each code, by the name of the code. Operations of the sandbox have a second example of
@@ -87,7 +86,6 @@ fn resource_name(route: &Route) -> String {
     one.replace('-', " ")
 }
 
-/// Example message of `reauthentication_required`.
 const REAUTHENTICATION_MESSAGE: &str = "your password must have been given in the last 15 minutes; send it to \
                             POST /dashboard/api/session/confirm and try again";
 

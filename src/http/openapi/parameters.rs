@@ -31,7 +31,6 @@ pub(in crate::http) struct Parameter {
     pub schema: Value,
 }
 
-/// Returns the path, query and header parameters of a route.
 pub(in crate::http) fn parameters(route: &Route) -> Vec<Parameter> {
     let braced =
         route.path.split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'));
@@ -59,7 +58,6 @@ pub(in crate::http) fn parameters(route: &Route) -> Vec<Parameter> {
     of_path.chain(of_query).chain(idempotency).collect()
 }
 
-/// Returns the schema of the path parameter with this name.
 fn path_schema(route: &Route, name: &str) -> Value {
     let one_of = |texts: Vec<String>| json!({ "type": "string", "enum": texts });
     let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
@@ -80,7 +78,6 @@ fn path_schema(route: &Route, name: &str) -> Value {
     }
 }
 
-/// Returns the schema of a query parameter.
 fn param_schema(param: &Param) -> Value {
     let text = |chars_max| json!({ "type": "string", "minLength": 1, "maxLength": chars_max });
     match &param.kind {

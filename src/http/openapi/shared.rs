@@ -4,7 +4,6 @@
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 
-/// Maximum number of codes in the name of a shared answer.
 const CODES_IN_NAME_MAX: usize = 3;
 
 /// Replaces every answer that several operations have by a reference to a shared answer. Returns the shared answers,

@@ -53,7 +53,6 @@ pub(super) fn webhooks() -> Value {
     Value::Object(each.collect())
 }
 
-/// Returns the headers of every webhook delivery.
 pub(in crate::http) fn headers() -> [Parameter; 4] {
     HEADERS.map(|(name, pattern, about)| Parameter {
         name,
@@ -64,17 +63,14 @@ pub(in crate::http) fn headers() -> [Parameter; 4] {
     })
 }
 
-/// Returns the words of an event type, separated by spaces.
 fn words(kind: EventType) -> String {
     kind.as_str().replace(['.', '_'], " ")
 }
 
-/// Returns a description of the webhook for an event type, in one line.
 pub(in crate::http) fn summary(kind: EventType) -> String {
     format!("Notifies of the event: {}.", words(kind))
 }
 
-/// Returns the OpenAPI operation of the webhook for an event type.
 fn webhook_operation(kind: EventType) -> Value {
     let named = |schema: &str, field: &str, name: &str| {
         json!({ "allOf": [
@@ -102,7 +98,6 @@ fn webhook_operation(kind: EventType) -> Value {
     } })
 }
 
-/// Capitalizes a word.
 fn capitalize(word: &str) -> String {
     let mut letters = word.chars();
     let first = letters.next().map(|first| first.to_ascii_uppercase());

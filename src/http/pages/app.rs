@@ -13,7 +13,6 @@ use crate::web::templates::app::AppPage;
 use askama::Template;
 use hyper::StatusCode;
 
-/// Route of the page.
 pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[Route {
         operation: "operatorPages",
@@ -38,9 +37,6 @@ async fn operator_pages(call: Call) -> Result<Reply, Error> {
 }
 
 /// Returns a page that a script fills, with the headers of the page's policy.
-///
-/// # Errors
-/// [`Error::Failed`] if rendering fails. No value of a field makes rendering fail.
 fn script_page_reply(policy: PagePolicy<'_>, page: &AppPage<'_>) -> Result<Reply, Error> {
     let page = page.render();
     let page = page.map_err(|error| Error::Failed(error.to_string()))?;

@@ -17,12 +17,10 @@ use crate::web::reference::{ReferenceIndex, TopicPage};
 use askama::Template;
 use hyper::body::Bytes;
 
-/// Content type of every page.
 const HTML: &str = "text/html; charset=utf-8";
 /// Name of the first page of the reference among its pages. No topic has an empty name.
 const INDEX: &str = "";
 
-/// Routes of the documentation pages.
 pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
@@ -66,7 +64,6 @@ async fn show_guide(call: Call) -> Result<Reply, Error> {
     Ok(with_policy(reply, call.policy, &call.policy.header_value(None, None)))
 }
 
-/// Renders and compresses the API reference of this server.
 fn render_reference(http: &HttpState) -> Result<ReferencePages, Error> {
     let is_sandbox = http.sandbox.is_some();
     let topics = http.reference_topics();

@@ -23,7 +23,6 @@ use hyper::{HeaderMap, StatusCode, Uri};
 /// The parts of a request that an error page needs.
 pub(in crate::http) struct ErrorContext<'a> {
     pub(in crate::http) http: &'a HttpState,
-    /// Form of the route's answers.
     pub(in crate::http) form: route::AnswerPolicy,
     pub(in crate::http) uri: &'a Uri,
     pub(in crate::http) request_id: RequestId,
@@ -40,7 +39,6 @@ struct CustomerRequest {
 }
 
 impl<'a> ErrorContext<'a> {
-    /// Collects the parts of a request that an error page needs.
     pub(in crate::http) fn new(
         http: &'a HttpState,
         request_id: RequestId,
@@ -107,7 +105,6 @@ impl CustomerRequest {
     }
 }
 
-/// Renders an error page.
 pub(in crate::http) fn error_page(context: &ErrorContext<'_>, error: Error) -> Reply {
     let request_id = &*context.request_id.to_string();
     let customer = context.customer.as_ref();

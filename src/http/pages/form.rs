@@ -3,7 +3,6 @@
 use crate::domain::{Refusal, RefusalCode};
 use crate::http::request::url_decode;
 
-/// The fields of a form, as names and values.
 pub(super) struct FormFields(Vec<(String, String)>);
 
 impl FormFields {

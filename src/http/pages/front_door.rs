@@ -13,7 +13,6 @@ use askama::Template;
 use hyper::StatusCode;
 use hyper::header::LOCATION;
 
-/// Route of the root page.
 pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[Route {
         operation: "frontPage",

@@ -28,7 +28,6 @@ const EXAMPLE: &str = "19.99";
 /// `Cache-Control` for a picture. Its URL contains the hash of its bytes.
 const PICTURE_CACHE: &str = "public, max-age=31536000, immutable";
 
-/// Routes of a payment link's pages.
 pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
@@ -128,7 +127,6 @@ async fn show_picture(call: Call) -> Result<Reply, Error> {
     Ok(with_policy(reply, call.policy, &call.policy.header_value(None, None)))
 }
 
-/// Formats the price of a payment link.
 fn format_price(words: &Words, link: &PaymentLink, amount: Cents) -> String {
     words.format_amount(&amount.to_string(), link.currency.as_str())
 }

@@ -29,14 +29,11 @@ use hyper::{HeaderMap, StatusCode};
 
 const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 
-/// The language of a page for a shop's customer.
 #[derive(Clone, Copy)]
 struct CustomerLanguage {
-    /// Language in which the page is shown.
     language: Language,
     /// Language that the customer chose on the page, `None` if the customer made no choice.
     picked: Option<&'static str>,
-    /// Texts of the page in `language`.
     words: &'static Words,
 }
 
@@ -117,10 +114,6 @@ fn service_frame(title: &str) -> Frame<'static> {
     Frame { title: title.to_owned(), ..Frame::default() }
 }
 
-/// Renders a page and adds its headers.
-///
-/// # Errors
-/// [`Error::Failed`] if rendering fails. No value of a field makes rendering fail.
 fn page_reply(
     status: StatusCode,
     policy: PagePolicy<'_>,
@@ -197,7 +190,6 @@ fn format_moment(time: Time) -> Moment {
     Moment { moment, text }
 }
 
-/// Returns the text, or `None` if it is empty.
 fn non_empty(text: Option<&str>) -> Option<&str> {
     text.filter(|text| !text.is_empty())
 }

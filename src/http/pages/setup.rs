@@ -18,7 +18,6 @@ use crate::web::templates::SetupForm;
 use hyper::StatusCode;
 use serde_json::{Map, Value};
 
-/// Routes of the set-up page.
 pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {

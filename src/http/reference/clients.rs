@@ -8,7 +8,6 @@ use crate::http::route::Route;
 use crate::web::reference::ClientExample;
 use serde_json::Value;
 
-/// Language of a client.
 #[derive(Clone, Copy)]
 enum Language {
     Node,

@@ -6,7 +6,6 @@
 use crate::web::reference::Field;
 use serde_json::Value;
 
-/// Prefix of a reference to a schema.
 const REFERENCE: &str = "#/components/schemas/";
 
 /// Returns the name of the schema that `schema` refers to, `None` if `schema` is not a reference.
@@ -21,7 +20,6 @@ pub(super) fn text_field(value: &Value, name: &str) -> String {
     text.unwrap_or_default().to_owned()
 }
 
-/// Returns the fields of an object, or of the items of a list.
 pub(super) fn object_fields(schema: &Value) -> Vec<Field> {
     let mut found = Vec::new();
     add_fields(schema, "", &mut found);
@@ -53,7 +51,6 @@ fn add_fields(schema: &Value, within: &str, found: &mut Vec<Field>) {
     }
 }
 
-/// Describes a field by its schema.
 pub(super) fn schema_field(name: String, schema: &Value, is_required: bool) -> Field {
     let mut kinds = Vec::new();
     let mut field = Field {

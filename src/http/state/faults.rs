@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// A simulated fault of the next calls.
 #[derive(Clone)]
 pub(in crate::http) struct Fault {
     /// Operation that has the fault, `None` for every operation outside `/sandbox`.
@@ -34,7 +33,6 @@ pub(in crate::http) struct FaultState {
 }
 
 impl FaultState {
-    /// Creates the state of a sandbox with these operations, without faults.
     pub(super) fn new(operations: &[OperationInfo]) -> FaultState {
         let operations = operations.iter().copied();
         FaultState {

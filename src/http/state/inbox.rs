@@ -13,7 +13,6 @@ const INBOXES_MAX: usize = 1000;
 /// Maximum number of messages in one inbox. The oldest messages are removed first.
 const MESSAGES_MAX: usize = 10_000;
 
-/// A request that an inbox received.
 #[derive(Clone, Debug)]
 pub struct Message {
     /// Header names in lower case, and their values.
@@ -27,9 +26,7 @@ pub struct Message {
 /// Configured answer of an inbox to the requests that it receives.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::http) struct Behaviour {
-    /// HTTP status of the answer.
     pub(in crate::http) status: u16,
-    /// Delay of the answer, in milliseconds.
     pub(in crate::http) delay_ms: u64,
     /// Number of further requests that get this answer, `None` for all further requests.
     pub(in crate::http) times: Option<u64>,
@@ -85,7 +82,6 @@ impl Inboxes {
             .collect()
     }
 
-    /// Subscribes to new messages in any inbox.
     pub(in crate::http) fn arrivals(&self) -> watch::Receiver<u64> {
         self.arrivals.subscribe()
     }

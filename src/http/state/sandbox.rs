@@ -56,7 +56,6 @@ pub enum ClockChange {
     Freeze(bool),
 }
 
-/// State of a running sandbox.
 pub(in crate::http) struct Sandbox {
     pub(in crate::http) control: Arc<dyn SandboxControls>,
     pub(in crate::http) hosts: AcceptedHosts,
@@ -66,7 +65,6 @@ pub(in crate::http) struct Sandbox {
 }
 
 impl Sandbox {
-    /// Creates the state of a sandbox with these settings, this public URL and these operations.
     pub(super) fn new(
         settings: SandboxSettings,
         public_url: &str,

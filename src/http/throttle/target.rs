@@ -34,7 +34,6 @@ pub(in crate::http) enum ClientKind {
 
 /// Secret that a client tries to guess.
 pub(in crate::http) enum Target {
-    /// Password of an existing user.
     User(CredentialSnapshot, ClientKind),
     /// Password for an email that no user has. Upper and lower case are not distinguished.
     UnknownEmail(String),

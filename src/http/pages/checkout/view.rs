@@ -28,11 +28,8 @@ use std::cmp::Ordering;
 
 /// View of an invoice for its customer, at the time `now`.
 pub(super) struct CheckoutView<'a> {
-    /// The invoice with its coins and payments.
     pub(super) checkout: &'a Checkout,
-    /// Token that opens the checkout.
     pub(super) token: &'a str,
-    /// Language of the customer.
     pub(super) speech: CustomerLanguage,
     /// Origin of the embedding page, which receives messages from the checkout.
     pub(super) parent: Option<String>,
@@ -67,14 +64,12 @@ impl<'a> CheckoutView<'a> {
         fill(title, &[("amount", &amount), ("shop", shop)])
     }
 
-    /// Formats the price of the invoice with its currency.
     fn format_price(&self) -> String {
         let invoice = self.invoice();
         let (amount, currency) = (invoice.amount.to_string(), invoice.currency.as_str());
         self.words().format_amount(&amount, currency)
     }
 
-    /// Formats an amount of a coin with its symbol.
     fn format_amount(&self, asset: &Asset, amount: Units) -> String {
         self.words().format_amount(&asset.format_units(amount), asset.symbol)
     }
@@ -85,7 +80,6 @@ impl<'a> CheckoutView<'a> {
         format!("1 {} = {rate} {}", coin.asset.symbol, self.invoice().currency)
     }
 
-    /// Returns the progress line of a payment that has completed this number of steps.
     fn progress_line(&self, completed: usize) -> ProgressLine {
         let words = self.words();
         let names = [words.coin, words.step_seen, words.step_confirming, words.step_paid];
@@ -101,7 +95,6 @@ impl<'a> CheckoutView<'a> {
         })
     }
 
-    /// Returns the hidden fields of the page's forms.
     pub(super) fn hidden_fields(&self) -> HiddenFields {
         HiddenFields {
             token: self.token.to_owned(),
@@ -178,7 +171,6 @@ impl<'a> CheckoutView<'a> {
         })
     }
 
-    /// Returns the page on which the customer chooses a coin.
     pub(super) fn coin_choice_page(&self) -> CoinChoicePage<'a> {
         let invoice = self.invoice();
         CoinChoicePage {
@@ -192,7 +184,6 @@ impl<'a> CheckoutView<'a> {
         }
     }
 
-    /// Returns the page for the chosen coin before any payment was seen.
     pub(super) fn page_before_payment(&self, coin: &'a InvoiceCoin) -> PaymentPage<'a> {
         let others = self.coin_options(Some(coin));
         PaymentPage {
@@ -270,7 +261,6 @@ impl<'a> CheckoutView<'a> {
         }
     }
 
-    /// Returns the page that shows the outcome of an invoice.
     pub(super) fn outcome_page(&self) -> OutcomePage<'a> {
         let (invoice, words) = (self.invoice(), self.words());
         let (kind, heading, message) =
@@ -326,18 +316,15 @@ impl<'a> CheckoutView<'a> {
         OutcomePage { heading: words.expired_title, message: words.reading_note, ..state }
     }
 
-    /// Returns `true` if the deadline of the invoice has passed.
     pub(super) fn is_past_deadline(&self) -> bool {
         self.now >= self.invoice().terms().deadline()
     }
 
-    /// Returns all payments that are not confirmed.
     fn unconfirmed_payments(&self) -> Vec<UnconfirmedPayment<'a>> {
         let all = self.checkout.unconfirmed.iter();
         all.map(|(payment, on_chain)| self.unconfirmed_payment(payment, on_chain)).collect()
     }
 
-    /// Describes a payment that is not confirmed.
     fn unconfirmed_payment(
         &self,
         payment: &'a Payment,
@@ -359,7 +346,6 @@ impl<'a> CheckoutView<'a> {
     }
 }
 
-/// Returns the link to a transaction in a block explorer.
 fn explorer_link(on_chain: &OnChain) -> Option<SiteUrl<'_>> {
     on_chain.explorer_url.as_deref().and_then(|url| SiteUrl::parse(url).ok())
 }
