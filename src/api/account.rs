@@ -11,10 +11,8 @@ use crate::service::accounts::LedgerQuery;
 use crate::service::{Caller, Error};
 use std::sync::Arc;
 
-/// Default of the parameter `limit` of the ledger.
 pub const LIMIT_DEFAULT: u32 = 50;
 
-/// Schema of the balances of an account.
 pub const BALANCE_LIST: Component = Component::Exemplified {
     component: &Component::List {
         name: "BalanceList",
@@ -36,7 +34,6 @@ pub const BALANCE_LIST: Component = Component::Exemplified {
     }"#,
 };
 
-/// Schema of one page of the ledger.
 pub const LEDGER_PAGE: Component = Component::Exemplified {
     component: &Component::Page {
         name: "LedgerPage",

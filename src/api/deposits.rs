@@ -10,20 +10,16 @@ use crate::service::deposits::DepositQuery;
 use crate::service::{Caller, Error};
 use std::sync::Arc;
 
-/// Default of the parameter `limit`.
 const LIMIT_DEFAULT: u32 = 25;
 
-/// Query parameter `limit` of a list of deposits.
 pub const LIMIT: Param = Param::limit(100, LIMIT_DEFAULT);
 
-/// Query parameter `customer` of a list of deposits.
 pub const CUSTOMER: Param = Param {
     name: "customer",
     about: "Only deposits of the customer with this reference.",
     kind: ParamKind::Text { chars_max: REF_CHARS_MAX },
 };
 
-/// Schema of a list of deposits.
 pub const DEPOSIT_LIST: Component = Component::List {
     name: "DepositList",
     item: &DepositView::COMPONENT,
@@ -54,7 +50,6 @@ const GET: Operation = Operation {
     ..PLAIN
 };
 
-/// Reads the query parameters that select deposits.
 pub fn deposit_query(query: &Query) -> DepositQuery {
     DepositQuery {
         customer: query.text("customer").map(str::to_owned),

@@ -13,24 +13,19 @@ use crate::service::events::EventListQuery;
 use crate::service::{Caller, Error};
 use std::sync::Arc;
 
-/// Default of the parameter `limit`.
 const LIMIT_DEFAULT: u32 = 50;
 
-/// Query parameter `limit` of a list of events.
 pub const LIMIT: Param = Param::limit(200, LIMIT_DEFAULT);
 
-/// Query parameter `type` of a list of events.
 pub const TYPE: Param = Param {
     name: "type",
     about: "Only events of this type.",
     kind: ParamKind::OneOf(EventType::TEXTS),
 };
 
-/// Query parameter `object` of a list of events.
 pub const OBJECT: Param =
     Param { name: "object", about: "Only events of the object with this id.", kind: ParamKind::Id };
 
-/// Schema of one page of events.
 pub const EVENT_PAGE: Component = Component::Exemplified {
     component: &Component::Page {
         name: "EventPage",

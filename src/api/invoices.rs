@@ -14,7 +14,6 @@ use crate::service::invoices::InvoiceListQuery;
 use crate::service::{Caller, Error};
 use std::sync::Arc;
 
-/// Default of the parameter `limit`.
 const LIMIT_DEFAULT: u32 = 25;
 
 input! {
@@ -49,7 +48,6 @@ const INVOICE_LIST: Component = Component::Page {
 
 pub const OPERATIONS: [&Operation; 6] = [&CREATE, &LIST, &GET, &SELECT, &CANCEL, &SIMULATE];
 
-/// Successful answers of an operation that creates an invoice.
 pub(in crate::api) const CREATE_ANSWERS: &[Answer] = &[
     Answer::created("The invoice was created.", &CreatedInvoiceView::COMPONENT),
     Answer::ok(

@@ -17,7 +17,6 @@ pub const BEFORE: Param = Param {
     kind: ParamKind::Text { chars_max: 80 },
 };
 
-/// Query parameter `currency` of a list.
 pub const CURRENCY: Param = Param {
     name: "currency",
     about: "Only items in this currency.",

@@ -6,7 +6,6 @@ use crate::domain::{Refusal, Time, id};
 use percent_encoding::percent_decode_str;
 use std::str::FromStr;
 
-/// Maximum number of characters of an id in a query.
 pub const ID_CHARS_MAX: usize = 40;
 
 /// Declaration of a query parameter, for parsing and for the documents.
@@ -17,7 +16,6 @@ pub struct Param {
 }
 
 impl Param {
-    /// Declares the parameter `limit` of a list.
     pub const fn limit(max: u32, default: u32) -> Param {
         Param {
             name: "limit",
@@ -27,7 +25,6 @@ impl Param {
     }
 }
 
-/// Kind of values that a parameter accepts.
 pub enum ParamKind {
     /// A whole number from 1 to `max`.
     Limit { max: u32, default: u32 },
@@ -151,7 +148,6 @@ impl ParamKind {
     }
 }
 
-/// Checks that a text has 1 to `chars_max` characters.
 fn check_length(text: &str, chars_max: usize) -> Result<(), String> {
     let fits = (1..=chars_max).contains(&text.chars().count());
     fits.then_some(()).ok_or_else(|| format!("must have 1 to {chars_max} characters"))

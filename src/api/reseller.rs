@@ -13,10 +13,8 @@ use crate::service::reseller::DiscardOutcome;
 use crate::service::{Error, Scope};
 use std::sync::Arc;
 
-/// Default of the parameter `limit`.
 const LIMIT_DEFAULT: u32 = 25;
 
-/// Schema of a list of servers.
 pub const SERVER_LIST: Component = Component::Exemplified {
     component: &Component::List {
         name: "ServerList",

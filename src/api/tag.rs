@@ -48,7 +48,6 @@ impl Tag {
         Tag::SandboxState,
     ];
 
-    /// Returns the name and the description of the tag.
     pub const fn name_and_description(self) -> (&'static str, &'static str) {
         match self {
             Tag::Invoices => ("Invoices", "Prices that customers pay in coins."),

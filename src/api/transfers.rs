@@ -6,13 +6,11 @@ use crate::domain::{RefusalCode, TransferKind, render};
 use crate::service::{Caller, Error, transfers};
 use crate::store;
 
-/// Default of the parameter `limit`.
 pub const LIMIT_DEFAULT: u32 = 25;
 
 /// Query parameter `limit` of a list of payouts or refunds.
 pub const LIMIT: Param = Param::limit(100, LIMIT_DEFAULT);
 
-/// Query parameter `invoiceId` of a list of refunds.
 pub const INVOICE_ID: Param = Param {
     name: "invoiceId",
     about: "Only refunds of the invoice with this id.",
@@ -48,7 +46,6 @@ pub fn list(context: &Context<'_>, caller: &Caller, kind: TransferKind) -> Resul
     Job::list(&rendered?)
 }
 
-/// Returns a payout or refund of a shop.
 pub fn get(context: &Context<'_>, caller: &Caller, kind: TransferKind) -> Result<Job, Error> {
     let id = context.first_param();
     let found = context.service.read(|db| transfers::owned_transfer(db, caller, kind, id))?;
