@@ -44,9 +44,7 @@ pub(super) fn update_watched_addresses(pools: &AddressPools, changes: &Changes) 
 
 /// The threads that follow chains, and the nodes that the settings name. An operator may enter further nodes.
 pub(super) struct Followers {
-    /// Nodes of the settings.
     configured: FollowedNodeUrls,
-    /// Service that stores the steps.
     service: Weak<Service>,
     pools: Arc<AddressPools>,
     wakers: Arc<ChainWakers>,
@@ -74,7 +72,6 @@ impl Followers {
         Followers { configured, service, pools, wakers, clock, running: Mutex::default() }
     }
 
-    /// Starts a thread for every chain of `nodes`.
     pub(super) fn start_all(&self, nodes: &FollowedNodeUrls) -> Result<(), Error> {
         let mut running = self.lock_running();
         for node in &nodes.of_chains {
@@ -108,7 +105,6 @@ impl Followers {
         started.map_err(|error| Error::Failed(format!("{chain} cannot be followed: {error}")))
     }
 
-    /// Returns the callback that reports the requests of a chain to the service.
     fn request_watch(&self, chain: Chain) -> RequestWatch {
         let (service, clock) = (Weak::clone(&self.service), Arc::clone(&self.clock));
         RequestWatch::new(move |begins| {

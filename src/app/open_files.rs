@@ -43,7 +43,6 @@ pub(super) fn raise_open_file_limit(connections: usize) -> usize {
     fitting
 }
 
-/// Returns the number of open files needed for this many connections.
 fn open_files_needed(connections: usize) -> u64 {
     u64::try_from(connections).unwrap_or(u64::MAX).saturating_add(OTHER_FILES_MAX)
 }

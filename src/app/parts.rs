@@ -43,7 +43,6 @@ use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// The running tasks and threads of a server.
 pub(super) struct RunningParts {
     /// Tasks that start work in other tasks: the HTTP servers, and the workers that run the operator's programs.
     http_tasks: Vec<JoinHandle<()>>,
@@ -54,21 +53,16 @@ pub(super) struct RunningParts {
     followers: Arc<Followers>,
 }
 
-/// A server that has just started.
 pub(super) struct StartedServer {
     pub(super) runtime: Runtime,
     pub(super) parts: RunningParts,
-    /// Base URL.
     pub(super) url: String,
-    /// Address that the server listens on.
     pub(super) listen: SocketAddr,
-    /// Separate address of `/metrics`.
     pub(super) metrics_listen: Option<SocketAddr>,
     /// Link that creates the first operator, while there is none.
     pub(super) setup_url: Option<String>,
 }
 
-/// State that the parts of one server have in common.
 struct SharedParts {
     service: Arc<Service>,
     clock: Arc<Clock>,
@@ -77,7 +71,6 @@ struct SharedParts {
     outbound: OutboundClient,
     /// Addresses watched on the followed chains.
     pools: Arc<AddressPools>,
-    /// Wakers of the chain threads.
     chain_wakers: Arc<ChainWakers>,
     /// Nodes of the settings, and nodes of the file for other chains.
     nodes: FollowedNodeUrls,
@@ -85,7 +78,6 @@ struct SharedParts {
     clock_accepted: i64,
 }
 
-/// Returns the options for opening the database file.
 fn store_options(config: &Config, file: &Path, durability: Durability) -> StoreOptions {
     StoreOptions {
         path: file.to_owned(),
@@ -98,7 +90,6 @@ fn store_options(config: &Config, file: &Path, durability: Durability) -> StoreO
 }
 
 impl RunningParts {
-    /// Starts every part.
     pub(super) fn start(
         config: Config,
         file: &Path,
@@ -185,7 +176,6 @@ impl RunningParts {
     }
 }
 
-/// Waits until these tasks have ended.
 async fn wait_for_tasks(name: &str, parts: Vec<JoinHandle<()>>) {
     for part in parts {
         if let Err(error) = part.await {
@@ -349,7 +339,6 @@ impl SharedParts {
         runtime.spawn(run_worker(runner, clock, waker.clone(), stop))
     }
 
-    /// Starts the workers for expiry, deliveries and pruning.
     fn start_workers(
         self,
         runtime: &Runtime,
@@ -391,7 +380,6 @@ impl SharedParts {
     }
 }
 
-/// Returns the movable clock of a sandbox, as stored in its file.
 fn sandbox_clock(row: &FileRow) -> Clock {
     Clock::new(row.clock_offset_ms, row.clock_frozen_at)
 }

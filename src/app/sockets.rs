@@ -18,16 +18,13 @@ const SEND_BUFFER_BYTES: usize = 128 * 1024;
 /// before it sends the packet again.
 const BACKLOG: i32 = 1024;
 
-/// Maximum number of connections to the `/metrics` socket.
 const METRICS_CONNECTIONS_MAX: usize = 16;
 
-/// The main listening socket.
 pub(super) struct MainSocket {
     pub(super) socket: TcpListener,
     pub(super) address: SocketAddr,
     /// TLS of the socket. `None`: plain HTTP.
     pub(super) tls: Option<Arc<Tls>>,
-    /// `true` if the socket may serve `/metrics`.
     pub(super) has_metrics: bool,
 }
 
@@ -45,9 +42,6 @@ pub(super) fn bind(
 }
 
 /// Binds a socket. On a system without IPv6, `[::]` means every IPv4 address.
-///
-/// # Errors
-/// I/O errors of the system.
 pub fn bind_any(address: SocketAddr) -> std::io::Result<TcpListener> {
     match TcpListener::bind(address) {
         Err(error)

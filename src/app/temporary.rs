@@ -9,11 +9,9 @@ use crate::store::left_behind::{self, LeftoverFile};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Prefix of the names of temporary files.
 const PREFIX: &str = "coffer-sandbox-";
 /// Number of hexadecimal digits after the prefix.
 const DIGITS: usize = 16;
-/// Suffix of the names of databases.
 const SUFFIX: &str = ".db";
 
 /// A temporary file with a unique name. Dropping the value removes the file.
@@ -23,17 +21,12 @@ pub struct TemporaryFile {
 
 impl TemporaryFile {
     /// Chooses a new name. Does not create the file.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Failed`] if the system has no random numbers.
     pub fn new() -> Result<TemporaryFile, Error> {
         let name = crate::domain::signature::hex(&random_bytes::<8>()?);
         let path = std::env::temp_dir().join(format!("{PREFIX}{name}{SUFFIX}"));
         Ok(TemporaryFile { path })
     }
 
-    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -16,7 +16,6 @@ use tokio::task::JoinHandle;
 /// Maximum number of connections to the listener for plain HTTP, each of which sends one short request.
 const PLAIN_CONNECTIONS_MAX: usize = 256;
 
-/// The parts for a certificate before they start.
 pub(super) struct AcmeParts {
     settings: AcmeSettings,
     folder: Folder,
@@ -71,7 +70,6 @@ impl AcmeParts {
         Ok(AcmeParts { settings, folder, certificates, tls, socket })
     }
 
-    /// Returns the TLS of the main socket.
     pub(super) fn tls(&self) -> Arc<Tls> {
         Arc::clone(&self.tls)
     }
