@@ -39,7 +39,6 @@ use std::io::Write;
 use std::process::ExitCode;
 use terminal::{Stream, Tone};
 
-/// Text of `coffer changelog`, which is also a guide.
 const CHANGELOG: &str = include_str!("web/guides/changelog.md");
 
 /// Runs the command that the arguments name.
@@ -81,10 +80,8 @@ fn print_argument_error(said: &clap::Error) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// A command of the program.
 struct CommandEntry {
     name: &'static str,
-    /// Description in the help.
     about: &'static str,
     /// Adds arguments and subcommands to the command, which has its settings.
     define: fn(Command) -> Command,
@@ -151,7 +148,6 @@ impl CommandEntry {
     }
 }
 
-/// Returns the definition of all commands with their settings.
 fn root_command() -> Command {
     let commands = COMMANDS.iter().map(|entry| {
         let settings = settings_of_command(entry.name).map(Setting::to_clap_arg);
@@ -179,14 +175,12 @@ fn run_command(matches: &ArgMatches, args: &[OsString]) -> Result<ExitCode, Erro
     }
 }
 
-/// Adds the arguments of `coffer openapi`.
 fn openapi_command(command: Command) -> Command {
     let sandbox = switch("sandbox", "Print the document of the sandbox's controls instead");
     let merchant = switch("merchant", "Print only the operations that a shop's server calls");
     command.args([sandbox, merchant.conflicts_with("sandbox")])
 }
 
-/// Prints one of the OpenAPI documents.
 fn print_document(invocation: &Invocation<'_>) -> Result<(), Error> {
     let subject = match (invocation.has("sandbox"), invocation.has("merchant")) {
         (true, _) => DocumentKind::Sandbox,
@@ -197,12 +191,10 @@ fn print_document(invocation: &Invocation<'_>) -> Result<(), Error> {
     print_text(&format!("{document}\n")).map(drop)
 }
 
-/// Adds the arguments of `coffer completions`.
 fn completions_command(command: Command) -> Command {
     command.arg(required("shell", "SHELL", "The shell").value_parser(value_parser!(Shell)))
 }
 
-/// Prints the completion script for one shell.
 fn print_completions(invocation: &Invocation<'_>) -> Result<(), Error> {
     let mut script = Vec::new();
     if let Some(shell) = invocation.optional::<Shell>("shell") {

@@ -12,9 +12,7 @@ use crate::worker::certificate::certificate_status;
 use std::net::SocketAddr;
 use std::path::Path;
 
-/// Port of HTTPS.
 const HTTPS: u16 = 443;
-/// Port of plain HTTP.
 const HTTP: u16 = 80;
 /// Address to listen on with a certificate: every address of this machine.
 pub(super) const LISTEN: &str = "[::]:443";
@@ -23,9 +21,6 @@ pub(super) const LISTEN: &str = "[::]:443";
 const DOMAIN_CHARS_MAX: usize = 253;
 
 /// Returns the domain of `--acme`, in lower case.
-///
-/// # Errors
-/// A message if the value is not a domain.
 pub(super) fn acme_domain(values: &SettingValues<'_>) -> Result<Option<String>, Error> {
     let text = values.text_value("acme")?;
     let Some(text) = text.filter(|text| !text.is_empty()) else {

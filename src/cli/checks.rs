@@ -31,7 +31,6 @@ pub(super) fn print_checks(
     Err(Error::Failed(format!("{count} to look after")))
 }
 
-/// Renders a check as JSON.
 fn check_to_json(about: &str, complaints: &[FileProblem]) -> Value {
     let shown =
         |complaint: &FileProblem| json!({ "about": complaint.about, "mend": complaint.mend });

@@ -38,14 +38,12 @@ use std::io::{ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// Adds the arguments of `coffer doctor`.
 pub(super) fn doctor_command(command: Command) -> Command {
     let about_accept = "Accept the wall clock, also for a running server, which adopts it at once";
     let live = switch("live", "Only check whether the server listening there is ready (/readyz)");
     command.args([switch("accept-clock", about_accept), live.conflicts_with("accept-clock")])
 }
 
-/// Runs `coffer doctor`.
 pub(super) fn run_doctor(invocation: &Invocation<'_>) -> Result<(), Error> {
     let as_json = invocation.wants_json()?;
     let values = &invocation.values;
@@ -143,7 +141,6 @@ fn accept_wall_clock(path: &Path, wall: Time) -> Result<(), Error> {
     Ok(())
 }
 
-/// Checks that the public URL is set and uses HTTPS.
 fn check_url(public_url: Option<&str>) -> Check {
     let complaint = match public_url {
         None => Some("no public url is set: checkout links lead to the listening address"),

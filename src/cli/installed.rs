@@ -22,10 +22,8 @@ use std::process::{Command, ExitCode, Stdio};
 /// precedence.
 pub(super) const SETTINGS_FILES: [&str; 2] = ["/etc/default/coffer", "/etc/coffer/coffer.env"];
 
-/// Maximum size of a file of settings, in bytes.
 pub(super) const SETTINGS_BYTES_MAX: u64 = 1 << 20;
 
-/// Working directory of the service.
 pub(super) const WORKING_DIRECTORY: &str = "/var/lib/coffer";
 
 /// Name of the service's file if the settings name none.
@@ -34,7 +32,6 @@ const DEFAULT_FILE: &str = "coffer.db";
 /// Permission bits with which users other than the owner can change a file.
 const OTHERS_WRITE: u32 = 0o022;
 
-/// User ID of root.
 const ROOT: u32 = 0;
 
 /// Commands that may run although the service's file does not exist.
@@ -171,7 +168,6 @@ pub(super) fn read_whole(from: impl Read, bytes_max: u64) -> std::io::Result<Str
     Err(std::io::Error::new(ErrorKind::InvalidData, problem))
 }
 
-/// Settings of the installed service.
 pub(super) struct InstalledSettings {
     files: Vec<(&'static str, Metadata, EnvFile)>,
 }
@@ -219,7 +215,6 @@ impl InstalledSettings {
         self.files.iter().flat_map(|(_, _, file)| file.variables())
     }
 
-    /// Returns the value of a variable.
     pub(super) fn value(&self, name: &str) -> Option<&str> {
         self.files.iter().rev().find_map(|(_, _, file)| file.value(name))
     }

@@ -12,7 +12,6 @@ use std::fmt::Display;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// Returns the definition of a subcommand.
 pub(super) fn verb<const N: usize>(
     name: &'static str,
     about: &'static str,
@@ -26,7 +25,6 @@ pub(super) fn required(name: &'static str, value_name: &'static str, help: &'sta
     Arg::new(name).value_name(value_name).required(true).help(help)
 }
 
-/// Returns the definition of a flag with a value.
 pub(super) fn option(
     name: &'static str,
     value_name: &'static str,
@@ -35,19 +33,16 @@ pub(super) fn option(
     Arg::new(name).long(name).value_name(value_name).help(help)
 }
 
-/// Returns the definition of a flag whose value is one of these texts.
 pub(super) fn choice(name: &'static str, texts: &[&'static str], help: &'static str) -> Arg {
     Arg::new(name).long(name).value_parser(texts.to_vec()).help(help)
 }
 
-/// Returns the definition of a flag without a value.
 pub(super) fn switch(name: &'static str, help: &'static str) -> Arg {
     Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
 }
 
 /// A command with the values of its arguments and settings.
 pub(super) struct Invocation<'a> {
-    /// Name of the command.
     pub(super) command: &'static str,
     /// Name of the subcommand, or the empty text.
     pub(super) verb: &'a str,
@@ -58,13 +53,11 @@ pub(super) struct Invocation<'a> {
 }
 
 impl<'a> Invocation<'a> {
-    /// Returns the invocation of a command with these arguments.
     pub(super) fn new(command: &'static str, matches: &'a ArgMatches) -> Invocation<'a> {
         let (verb, matches) = matches.subcommand().unwrap_or(("", matches));
         Invocation { command, verb, values: SettingValues::new(command, matches), matches }
     }
 
-    /// Returns the value of an argument; `None` if it is not given.
     pub(super) fn optional<T: Clone + Send + Sync + 'static>(&self, name: &str) -> Option<T> {
         self.matches.get_one::<T>(name).cloned()
     }
@@ -89,7 +82,6 @@ impl<'a> Invocation<'a> {
         self.matches.get_many(name).into_iter().flatten().cloned().collect()
     }
 
-    /// Returns `true` if a flag without a value is given.
     pub(super) fn has(&self, name: &str) -> bool {
         self.matches.get_flag(name)
     }
@@ -109,7 +101,6 @@ impl<'a> Invocation<'a> {
         Ok(self.values.text_value("file")?.unwrap_or_default().into())
     }
 
-    /// Returns the kind of file that the command changes.
     pub(super) fn file_kind(&self) -> Result<FileKind, Error> {
         let is_sandbox = self.values.is_switch_on("sandbox")?;
         Ok(if is_sandbox { FileKind::Sandbox } else { FileKind::Production })

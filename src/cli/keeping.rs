@@ -19,13 +19,11 @@ use std::path::PathBuf;
 /// Maximum number of findings printed. A corrupt file can have one finding for each row.
 const FINDINGS_PRINTED_MAX: usize = 1000;
 
-/// Adds the arguments of `coffer backup`.
 pub(super) fn backup_command(command: Command) -> Command {
     let to = required("to", "DEST", "File name of the copy").value_hint(ValueHint::FilePath);
     command.args([to, switch("force", "Replace an existing file")])
 }
 
-/// Adds the arguments of `coffer audit`.
 pub(super) fn audit_command(command: Command) -> Command {
     let about_head = "Verify that this earlier head is part of the file's history; repeatable";
     let head = option("head", "HEAD", about_head).action(ArgAction::Append);

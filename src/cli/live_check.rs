@@ -10,7 +10,6 @@ use std::io::{Error, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// Timeout of each step of the request.
 const STEP_TIMEOUT: Duration = Duration::from_secs(3);
 /// Maximum bytes read from the response: enough for its status line.
 const ANSWER_BYTES: usize = 256;
@@ -71,7 +70,6 @@ fn check_readiness(address: SocketAddr, domain: Option<&str>) -> Result<(bool, S
     request_readiness(connect_unverified(stream, domain, &[b"http/1.1"])?, domain)
 }
 
-/// Sends the request and reads the status of its response.
 fn request_readiness(mut stream: impl Read + Write, host: &str) -> Result<(bool, String), Error> {
     let request = format!("GET /readyz HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes())?;

@@ -79,14 +79,12 @@ pub(super) fn flush_and_print(line: Option<String>) {
     let _ = hears.recv_timeout(FLUSH_MAX);
 }
 
-/// A message to the log thread.
 enum Message {
     Line(Vec<u8>),
     /// Asks for a reply once all earlier lines are written.
     Flush(SyncSender<()>),
 }
 
-/// Counts of waiting bytes and of dropped lines.
 #[derive(Default)]
 struct QueueCounts {
     waiting_bytes: AtomicUsize,

@@ -27,19 +27,15 @@ const WRITE: u32 = 2;
 const SEARCH: u32 = 1;
 /// Suffix of a file that is not complete.
 const COPYING: &str = "-copying";
-/// Suffixes of the logs of a database.
 const LOGS: [&str; 2] = ["-wal", "-journal"];
-/// User ID of root.
 const ROOT: u32 = 0;
 
-/// Use of a file that an argument names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FileUse {
     /// A database to read. It must be a file without a log.
     Database,
     /// A text to read, which may come from a pipe.
     Text,
-    /// A file to create.
     Create,
 }
 
@@ -62,11 +58,8 @@ impl FileUser {
     }
 }
 
-/// A file that root has opened.
 pub(super) enum PassedFile {
-    /// A file to read.
     Read(File),
-    /// An empty file.
     New(NewFile),
 }
 
@@ -202,7 +195,6 @@ fn open_folder(folder: impl AsFd, name: &OsStr) -> Result<OwnedFd, Errno> {
     openat(folder, name, flags, Mode::empty())
 }
 
-/// Returns `true` if a folder is in `/proc`.
 fn is_proc(folder: &OwnedFd) -> Result<bool, Errno> {
     Ok(u32::try_from(fstatfs(folder)?.f_type) == Ok(PROC))
 }
@@ -286,10 +278,6 @@ fn remove_leftover(folder: &OwnedFd, name: &OsStr) -> Result<(), Errno> {
 }
 
 impl NewFile {
-    /// Returns a descriptor of the file.
-    ///
-    /// # Errors
-    /// The system has no descriptor left.
     pub(super) fn descriptor(&self) -> Result<File, Error> {
         let copy = self.file.try_clone();
         copy.map_err(|error| Error::Failed(describe_io_error(&self.path, &error)))
@@ -324,9 +312,6 @@ impl Drop for NewFile {
 }
 
 /// Returns the file that root has opened for this path; `None` if this process opens it.
-///
-/// # Errors
-/// The system has no descriptor left.
 pub(super) fn passed_file(path: &Path) -> std::io::Result<Option<File>> {
     if passed_path().as_deref() != Some(path) {
         return Ok(None);
@@ -336,9 +321,6 @@ pub(super) fn passed_file(path: &Path) -> std::io::Result<Option<File>> {
 }
 
 /// Opens a file for reading, or returns the file that root has opened for this path.
-///
-/// # Errors
-/// A message if the file cannot be opened.
 pub(super) fn open_named(path: &Path) -> Result<File, String> {
     let opened = passed_file(path).and_then(|passed| passed.map_or_else(|| File::open(path), Ok));
     opened.map_err(|error| describe_io_error(path, &error))

@@ -39,13 +39,11 @@ const INDEXED_DEPTH: u32 = 1000;
 /// Timeout of one request to a node in `coffer doctor`, in milliseconds.
 const ANSWER_MS_MAX: u64 = 10_000;
 
-/// Interval at which the progress of a rescan is checked.
 const RESCAN_CHECK_EVERY: Duration = Duration::from_millis(200);
 
 /// Maximum number of addresses with an unexplained balance that are reported.
 const UNEXPLAINED_MAX: u32 = 20;
 
-/// Returns the nodes that the settings name.
 pub(super) fn configured_nodes(values: &SettingValues<'_>) -> Result<FollowedNodeUrls, Error> {
     let test_networks = values.is_switch_on("test-networks")?;
     let (headers, tokens) = (values.keyed_values("node-header")?, values.keyed_values("token")?);
@@ -54,7 +52,6 @@ pub(super) fn configured_nodes(values: &SettingValues<'_>) -> Result<FollowedNod
         .map_err(Error::Failed)
 }
 
-/// Adds the arguments of `coffer rescan`.
 pub(super) fn rescan_command(command: Command) -> Command {
     command.args([
         required("chain", "CHAIN", "The chain, like bitcoin"),
@@ -91,7 +88,6 @@ pub(super) fn run_rescan(invocation: &Invocation<'_>) -> Result<(), Error> {
     })
 }
 
-/// Waits until this rescan of a chain has ended.
 fn wait_for_rescan(store: &Store, chain: Chain, seq: i64) -> Result<(), Error> {
     let state = || {
         store.read_snapshot(|db| {

@@ -18,12 +18,10 @@ pub(super) const ACTOR: &str = "command line";
 /// Maximum bytes read from standard input for a key.
 const KEY_BYTES_MAX: u64 = 1024;
 
-/// Returns the definition of an argument with an account.
 fn account_argument() -> Arg {
     required("account", "ACCOUNT", "The account's id")
 }
 
-/// Adds the subcommands of `coffer account`.
 pub(super) fn account_command(command: Command) -> Command {
     let name = required("name", "NAME", "The shop's name");
     let active = switch("active", "Activate it at once");
@@ -41,7 +39,6 @@ pub(super) fn account_command(command: Command) -> Command {
     ])
 }
 
-/// Adds the subcommands of `coffer key`.
 pub(super) fn key_command(command: Command) -> Command {
     let class = choice("class", KeyClass::TEXTS, "Class of the key").default_value("secret");
     let mode = || choice("mode", Mode::TEXTS, "Live or test").required(true);
@@ -59,7 +56,6 @@ pub(super) fn key_command(command: Command) -> Command {
     ])
 }
 
-/// Runs `coffer account`.
 pub(super) fn run_account(invocation: &Invocation<'_>) -> Result<(), Error> {
     let as_json = invocation.wants_json()?;
     let store = invocation.open_store(invocation.verb == "create")?;
@@ -104,7 +100,6 @@ pub(super) fn run_account(invocation: &Invocation<'_>) -> Result<(), Error> {
     }
 }
 
-/// Changes the account that the arguments name, and prints it.
 fn change_account(
     store: &Store,
     invocation: &Invocation<'_>,
@@ -119,7 +114,6 @@ fn change_account(
     print_line(&account_view(&account).to_string())
 }
 
-/// Renders an account as JSON.
 fn account_view(account: &Account) -> Value {
     json!({
         "id": account.id, "name": account.name, "status": account.status, "feeBps": account.fee.0,
@@ -127,7 +121,6 @@ fn account_view(account: &Account) -> Value {
     })
 }
 
-/// Runs `coffer key`.
 pub(super) fn run_key(invocation: &Invocation<'_>) -> Result<(), Error> {
     let as_json = invocation.wants_json()?;
     let (store, kind) = (invocation.open_store(false)?, invocation.file_kind()?);
@@ -177,7 +170,6 @@ pub(super) fn run_key(invocation: &Invocation<'_>) -> Result<(), Error> {
     }
 }
 
-/// Renders a new key with its secret text as JSON.
 fn new_key_view(made: &keys::CreatedKey) -> Value {
     json!({ "id": made.id, "class": made.class, "mode": made.mode, "key": made.text })
 }

@@ -24,7 +24,6 @@ const INPUT_BYTES_MAX: u64 = 1 << 20;
 /// Maximum number of addresses in a file.
 const LINES_MAX: usize = 10_000;
 
-/// Adds the subcommands of `coffer pool`.
 pub(super) fn pool_command(command: Command) -> Command {
     let about_import =
         "Adds addresses to the pool of a chain: all of them, or none if one is invalid";
@@ -38,7 +37,6 @@ pub(super) fn pool_command(command: Command) -> Command {
     ])
 }
 
-/// Runs `coffer pool`.
 pub(super) fn run_pool(invocation: &Invocation<'_>) -> Result<(), Error> {
     // The addresses are validated before the database is created or opened.
     let read = match invocation.verb {

@@ -23,7 +23,6 @@ const TEMPLATE: &str = "{msg} [{wide_bar}] {pos}/{len} {elapsed}";
 
 /// The progress line. A process has only one.
 struct ProgressLine {
-    /// `true` if the progress line is switched off.
     is_off: bool,
     /// Name of the counted items, and their progress bar.
     shown: Option<(&'static str, ProgressBar)>,
@@ -101,7 +100,6 @@ pub(super) fn with_progress_line_hidden<T>(write: impl FnOnce() -> T) -> T {
     }
 }
 
-/// Removes the progress line.
 pub(super) fn remove_progress_line() {
     if let Some((_, bar)) = lock_line().shown.take() {
         bar.finish_and_clear();

@@ -18,7 +18,6 @@ use clap::{ArgAction, Command, ValueHint};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// Adds the arguments of `coffer restore`.
 pub(super) fn restore_command(command: Command) -> Command {
     let from = required("from", "SRC", "The copy to restore").value_hint(ValueHint::FilePath);
     let about_next =
@@ -74,7 +73,6 @@ fn parse_next_index(text: &str) -> Result<NextIndex, Error> {
     })
 }
 
-/// Renders the report as text lines.
 fn report_lines(wanted: &RestoreRequest<'_>, restored: &RestoreOutcome) -> Vec<String> {
     let held = &restored.copy_changes;
     let would = if wanted.dry_run { "would be " } else { "" };
@@ -108,7 +106,6 @@ fn report_lines(wanted: &RestoreRequest<'_>, restored: &RestoreOutcome) -> Vec<S
     lines
 }
 
-/// Renders the line about the new index of a wallet.
 fn wallet_line(dry_run: bool, restored: &RestoreOutcome, moved: &WalletIndexChange) -> String {
     let (go, is) = if dry_run { ("would go", "would be") } else { ("go", "is") };
     let WalletIndexChange { mode, pool, id, next_index, copied, replaced } = moved;
@@ -167,7 +164,6 @@ fn find_gap_limit<'a>(
     limits.find(|(of, _)| Some(of) == id)
 }
 
-/// Renders the report as one JSON document.
 fn report_json(
     wanted: &RestoreRequest<'_>,
     restored: &RestoreOutcome,

@@ -83,7 +83,6 @@ fn read_command_settings(values: &SettingValues<'_>, config: &mut Config) -> Res
     Ok(())
 }
 
-/// Returns the program that a setting names.
 fn read_program(values: &SettingValues<'_>, flag: &str) -> Result<Option<Program>, Error> {
     let text = values.text_value(flag)?;
     let program = text.filter(|text| !text.is_empty()).map(|text| {
@@ -110,7 +109,6 @@ fn read_server_limits(values: &SettingValues<'_>) -> Result<ServerLimits, Error>
     })
 }
 
-/// Reads the settings that both commands share.
 fn read_common_settings(values: &SettingValues<'_>, mut config: Config) -> Result<Config, Error> {
     log_to_stderr(&values.text_value("log")?.unwrap_or_default());
     config.tell = progress::show_progress;
@@ -217,7 +215,6 @@ fn ready_json(server: &Server) -> String {
     .to_string()
 }
 
-/// Returns the error for a ready file that cannot be written.
 fn ready_file_error(path: &Path, why: impl Display) -> Error {
     Error::Failed(format!("--ready-file {}: {why}", path.display()))
 }
@@ -290,12 +287,10 @@ pub(super) fn listen_address(values: &SettingValues<'_>) -> Result<SocketAddr, E
     resolve_address(flag, &text?.unwrap_or_default())
 }
 
-/// Returns the separate address for `/metrics`.
 pub(super) fn metrics_address(values: &SettingValues<'_>) -> Result<Option<SocketAddr>, Error> {
     optional_address(values, "metrics-listen")
 }
 
-/// Returns the address of a setting without a default.
 fn optional_address(values: &SettingValues<'_>, flag: &str) -> Result<Option<SocketAddr>, Error> {
     let text = values.text_value(flag)?;
     text.map(|text| resolve_address(flag, &text)).transpose()
@@ -318,7 +313,6 @@ fn resolve_address(flag: &str, text: &str) -> Result<SocketAddr, Error> {
     })
 }
 
-/// Returns the public url, if it is set.
 pub(super) fn public_url(values: &SettingValues<'_>) -> Result<Option<String>, Error> {
     let text = values.text_value("public-url")?;
     text.map(|url| normalize_url(&url)).transpose()
@@ -335,14 +329,12 @@ pub(super) fn normalize_url(text: &str) -> Result<String, Error> {
     Ok(format!("{}{path}", site.origin()))
 }
 
-/// Returns the source of live rates.
 pub(super) fn rates_source(values: &SettingValues<'_>) -> Result<RatesOrigin, Error> {
     let flag = "rates";
     let text = values.text_value(flag)?.unwrap_or_default();
     text.parse().map_err(|problem| Error::Failed(format!("--{flag} {text}: {problem}")))
 }
 
-/// Returns the maximum number of connections.
 pub(super) fn read_connections_max(values: &SettingValues<'_>) -> Result<usize, Error> {
     let flag = "connections-max";
     let text = values.text_value(flag)?.unwrap_or_default();
@@ -353,7 +345,6 @@ pub(super) fn read_connections_max(values: &SettingValues<'_>) -> Result<usize, 
     range.contains(&most).then_some(most).ok_or_else(problem)
 }
 
-/// Parses the value of a flag.
 fn parse_value<T: FromStr>(flag: &str, text: &str, what: &str) -> Result<T, Error> {
     text.parse().map_err(|_| Error::Failed(format!("--{flag} {text}: must be {what}")))
 }

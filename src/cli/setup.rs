@@ -19,7 +19,6 @@ use machine::Machine;
 use plan::SetupPlan;
 use std::path::PathBuf;
 
-/// Adds the arguments of `coffer setup`.
 pub(super) fn setup_command(command: Command) -> Command {
     let about_answers =
         "Read the answers from a file that only its owner can read, one NAME=ANSWER on each line";
@@ -30,7 +29,6 @@ pub(super) fn setup_command(command: Command) -> Command {
     command.args([answers, print]).after_help(answers::help())
 }
 
-/// Runs `coffer setup`.
 pub(super) fn run_setup(invocation: &Invocation<'_>) -> Result<(), Error> {
     let settings = InstalledSettings::read()?;
     if let Some(name) = invocation.optional::<String>("print") {

@@ -9,7 +9,6 @@ use crate::service::transfers::list_transfers_to_review;
 use crate::store::doctor::FileProblem;
 use crate::store::{Reader, accounts, transfers};
 
-/// Reports the signer limit of each account.
 pub(super) fn check_signer_limits(db: &Reader<'_>) -> Result<Check, Error> {
     let limits = signer_limit_lines(&accounts::all(db)?);
     let about = if limits.is_empty() {

@@ -10,10 +10,8 @@ use std::io::{BufRead, ErrorKind, IsTerminal, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileTypeExt;
 
-/// Maximum length of an input line, in bytes.
 const LINE_BYTES_MAX: u64 = 1 << 13;
 
-/// A standard stream.
 #[derive(Clone, Copy)]
 pub(super) enum Stream {
     Out,
@@ -30,7 +28,6 @@ pub(super) enum Tone {
 }
 
 impl Stream {
-    /// Returns `true` if the stream is a terminal.
     pub(super) fn is_terminal(self) -> bool {
         match self {
             Stream::Out => std::io::stdout().is_terminal(),
@@ -49,7 +46,6 @@ impl Stream {
         kind.is_ok_and(|found| found.file_type().is_fifo() || found.file_type().is_socket())
     }
 
-    /// Replaces control characters if the stream is a terminal.
     pub(super) fn sanitize(self, text: &str) -> String {
         match self.is_terminal() {
             true => text.replace(char::is_control, "\u{fffd}"),
@@ -57,7 +53,6 @@ impl Stream {
         }
     }
 
-    /// Returns `true` if the stream shows colours.
     pub(super) fn has_colours(self) -> bool {
         self.is_terminal() && terminal_features().colours
     }

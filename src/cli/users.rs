@@ -22,10 +22,8 @@ use serde_json::{Map, Value, json};
 use std::io::Read;
 use std::path::Path;
 
-/// Maximum bytes read for a password.
 const PASSWORD_BYTES_MAX: u64 = 4096;
 
-/// Adds the subcommands of `coffer user`.
 pub(super) fn user_command(command: Command) -> Command {
     let email = || required("email", "EMAIL", "Email address of the user");
     let about_role = "operator for everything, or merchant for one account";
@@ -47,7 +45,6 @@ pub(super) fn user_command(command: Command) -> Command {
     ])
 }
 
-/// Runs `coffer user`.
 pub(super) fn run_user(invocation: &Invocation<'_>) -> Result<(), Error> {
     let as_json = invocation.wants_json()?;
     let store = invocation.open_store(false)?;
@@ -145,7 +142,6 @@ fn read_password(values: &SettingValues<'_>) -> Result<String, Error> {
     Ok(password.to_owned())
 }
 
-/// Renders a user for the command line.
 fn user_view(known: &UserWithAccount) -> String {
     let UserWithAccount { user, account_id } = known;
     json!({

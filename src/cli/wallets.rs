@@ -28,7 +28,6 @@ use serde_json::{Map, Value, json};
 use std::ffi::OsString;
 use std::io::{BufRead, Cursor, IsTerminal, Read, Write};
 
-/// Maximum bytes read from standard input.
 const INPUT_BYTES_MAX: u64 = 8192;
 
 /// Adds the subcommands of `coffer wallet`. Clap validates no value, because its error message would print the value.
@@ -98,7 +97,6 @@ pub(super) fn find_private_argument(args: &[OsString]) -> Option<Refusal> {
     Some(Refusal::field("an argument", problem))
 }
 
-/// Runs `coffer wallet`.
 pub(super) fn run_wallet(invocation: &Invocation<'_>) -> Result<(), Error> {
     // The key is validated before the database is created or opened.
     let added = match invocation.verb {
@@ -158,7 +156,6 @@ pub(super) fn print_note_if_unwatched(store: &Store, chain: Chain) -> Result<(),
     Ok(())
 }
 
-/// Reads the wallet to add.
 fn read_wallet(invocation: &Invocation<'_>, input: &mut dyn BufRead) -> Result<WalletToAdd, Error> {
     let text = |name| invocation.optional::<String>(name);
     let mut body = Map::new();
@@ -319,7 +316,6 @@ fn print_addresses(
     Ok(())
 }
 
-/// Renders an address and its payments as JSON.
 fn address_view(wallet: &str, one: &AddressReceipt) -> String {
     let came = one.received.as_ref();
     let view = json!({

@@ -13,7 +13,6 @@ use std::io::IsTerminal;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Maximum size of all answers, in bytes.
 const ANSWERS_BYTES_MAX: u64 = 1 << 16;
 
 /// Permission bits of other users.
@@ -28,7 +27,6 @@ const NAMES: [(&str, &str); 5] = [
     ("email", "Email address of the first operator"),
 ];
 
-/// Returns the help on the names of the answers.
 pub(super) fn help() -> String {
     let mut lines = vec!["Answers:".to_owned()];
     lines.extend(NAMES.map(|(name, about)| format!("  {name:<14} {about}")));
@@ -39,11 +37,8 @@ pub(super) fn help() -> String {
     lines.join("\n")
 }
 
-/// A question and how to ask it.
 pub(super) struct Question<'a> {
-    /// Name of the answer.
     pub name: &'a str,
-    /// Text of the question.
     pub text: String,
     /// Current value to show, which an empty answer keeps.
     pub current: Option<String>,
@@ -51,9 +46,7 @@ pub(super) struct Question<'a> {
     pub is_secret: bool,
 }
 
-/// Source of the answers.
 pub(super) enum Answers {
-    /// Questions and answers on a terminal.
     Terminal,
     /// Names and answers of a text.
     Text(Vec<(String, String)>),

@@ -17,9 +17,7 @@ use std::time::Duration;
 
 /// Group of the service's user.
 const USER: &str = "coffer";
-/// Unit of the service.
 const UNIT: &str = "coffer.service";
-/// Timer of the daily backup.
 const BACKUP_TIMER: &str = "coffer-backup.timer";
 /// Drop-in that lets the service listen on port 443.
 const PORTS_DROP_IN: &str = "/etc/systemd/system/coffer.service.d/ports.conf";
@@ -56,7 +54,6 @@ impl Machine {
         Ok(Some(Machine))
     }
 
-    /// Returns `true` if the service runs.
     pub(super) fn is_active(&self) -> bool {
         let asked = run("systemctl", &["is-active", "--quiet", UNIT]);
         asked.is_ok_and(|output| output.status.success())
@@ -134,7 +131,6 @@ fn run_coffer(args: &[&str]) -> Result<Output, Error> {
     run("/proc/self/exe", args)
 }
 
-/// Runs a program to its end.
 #[expect(clippy::disallowed_methods, reason = "setup starts the service by systemctl")]
 fn run(program: &str, args: &[&str]) -> Result<Output, Error> {
     let output = Command::new(program).args(args).stdin(std::process::Stdio::null()).output();

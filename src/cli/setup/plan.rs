@@ -22,9 +22,7 @@ use std::str::FromStr;
 
 /// File of the database, unless the settings name another.
 const FILE: &str = "/var/lib/coffer/coffer.db";
-/// Address at which Coffer listens behind a proxy.
 pub(super) const LISTEN_BEHIND_PROXY: &str = "127.0.0.1:8080";
-/// Addresses of a proxy on the same machine.
 pub(super) const LOCAL_PROXY: &str = "127.0.0.1/32,::1/128";
 /// First line of a new file of settings.
 const HEADER: &str =
@@ -37,10 +35,8 @@ enum Https {
     Proxy,
 }
 
-/// New settings and what belongs to them.
 pub(super) struct SetupPlan {
     defaults: Option<EnvFile>,
-    /// New content of the file of settings.
     pub file: EnvFile,
     /// Email address of the first operator.
     pub email: Option<String>,
@@ -97,7 +93,6 @@ impl SetupPlan {
         self.value("COFFER_ACME").is_some()
     }
 
-    /// Returns the address at which Coffer listens.
     pub(super) fn listen(&self) -> &str {
         let default = if self.has_acme() { acme::LISTEN } else { LISTEN_BEHIND_PROXY };
         self.value("COFFER_LISTEN").unwrap_or(default)
@@ -312,12 +307,10 @@ impl SetupPlan {
     }
 }
 
-/// Returns the name of the variable with the nodes of a chain.
 fn node_variable(chain: &str) -> String {
     keyed_variable("node", chain)
 }
 
-/// Accepts `yes`.
 fn accept_yes(text: &str, problem: &str) -> Result<(), String> {
     if text == "yes" { Ok(()) } else { Err(problem.to_owned()) }
 }

@@ -17,7 +17,6 @@ pub(super) const RECIPES: [(&str, &str); 4] = [
     ("compose", include_str!("../../../examples/deploy/compose.yaml")),
 ];
 
-/// Prints a file with the domain of the settings.
 pub(super) fn print_recipe(name: &str, settings: Option<&InstalledSettings>) -> Result<(), Error> {
     let found = RECIPES.iter().find(|(known, _)| *known == name);
     let text = found.map_or("", |(_, text)| text);
