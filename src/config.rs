@@ -126,7 +126,6 @@ impl<'a> SettingValues<'a> {
         }
     }
 
-    /// Returns the value of an environment variable.
     fn env_text(&self, name: &str) -> Result<Option<String>, SettingError> {
         let text = (self.env)(name).map(OsString::into_string).transpose();
         text.map_err(|_| SettingError(format!("{name} must be text")))

@@ -12,7 +12,6 @@ pub struct EnvFile {
     assignments: Vec<Assignment>,
 }
 
-/// One assignment of a variable.
 struct Assignment {
     name: String,
     value: String,
@@ -70,7 +69,6 @@ impl EnvFile {
         &self.text
     }
 
-    /// Returns the text with a range replaced.
     fn replace_range(&self, range: Range<usize>, by: &str) -> String {
         let before = self.text.get(..range.start).unwrap_or_default();
         let after = self.text.get(range.end..).unwrap_or_default();
@@ -78,7 +76,6 @@ impl EnvFile {
     }
 }
 
-/// Returns `true` if an environment variable can have this name.
 fn is_variable_name(name: &str) -> bool {
     let is_of_name = |c: char| c == '_' || c.is_ascii_alphanumeric();
     !name.starts_with(|c: char| c.is_ascii_digit())
@@ -102,7 +99,6 @@ fn quote(value: &str) -> String {
     format!("\"{}\"", value.chars().map(escape).collect::<String>())
 }
 
-/// Reads the text from its start to its end.
 struct Scanner<'a> {
     text: &'a str,
     /// Number of bytes that are read.

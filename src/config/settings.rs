@@ -137,7 +137,6 @@ const fn value(
     Setting { flag, value: Some(placeholder), default: None, help: "", commands }
 }
 
-/// Returns a setting that is on or off.
 const fn switch(flag: &'static str, commands: &'static [&'static str]) -> Setting {
     Setting { flag, value: None, default: None, help: "", commands }
 }
