@@ -97,10 +97,6 @@ impl OutboundClient {
 
     /// Sends a POST request, and blocks the thread until the response arrives. Redirects are not followed. Every
     /// status is a response.
-    ///
-    /// # Errors
-    ///
-    /// [`NoResponse`] if there was no response.
     pub fn post(
         &self,
         url: &str,

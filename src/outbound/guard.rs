@@ -120,7 +120,6 @@ impl FromStr for Cidr {
     }
 }
 
-/// Parses a webhook url.
 fn parse_webhook_url(url: &str) -> Result<SiteUrl<'_>, &'static str> {
     const SHAPE: &str = "The url must be like https://shop.example/webhooks.";
     let site = SiteUrl::parse(url).map_err(|fault| match fault {

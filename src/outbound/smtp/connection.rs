@@ -12,12 +12,10 @@ use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Largest reply, in bytes.
 const REPLY_BYTES_MAX: usize = 16 * 1024;
 /// Largest number of addresses of the mail server that are tried.
 const ADDRESSES_MAX: usize = 4;
 
-/// A reply of the server.
 pub(super) struct Reply {
     /// Reply code, such as 250.
     pub(super) code: u16,
@@ -42,7 +40,6 @@ impl Reply {
     }
 }
 
-/// The stream of a connection.
 pub(super) struct SmtpStream {
     transport: Transport,
     timeout: Duration,
@@ -103,7 +100,6 @@ impl SmtpStream {
         Ok(SmtpStream { transport: Transport::Tls(tls), timeout: self.timeout })
     }
 
-    /// Sends a command and reads its reply.
     pub(super) fn ask(&mut self, command: impl Display) -> Result<Reply, String> {
         self.write(command.to_string().as_bytes())?;
         self.read_reply()
@@ -197,7 +193,6 @@ pub(super) fn with_end(text: &[u8]) -> Vec<u8> {
     whole
 }
 
-/// Returns the rest of a time limit.
 fn remaining(started: Stopwatch, limit: Duration) -> Result<Duration, String> {
     let elapsed = Duration::from_millis(u64::try_from(started.elapsed_ms()).unwrap_or(u64::MAX));
     let left = limit.checked_sub(elapsed).filter(|left| !left.is_zero());

@@ -23,7 +23,6 @@ const SMTP: u16 = 25;
 /// Time limit of each reply, in milliseconds.
 pub const TIMEOUT_MS: u64 = 60_000;
 
-/// Protection of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Security {
     /// Without TLS, which only loopback may use.
@@ -189,7 +188,6 @@ impl SmtpSettings {
     }
 }
 
-/// Form of the URL.
 const SHAPE: &str = "must be smtps://user:password@host, smtp://user:password@host?tls=required for STARTTLS, or \
                      smtp://localhost";
 
