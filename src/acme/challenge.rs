@@ -12,7 +12,6 @@ use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Protocol name of a challenge.
 pub(super) const CHALLENGE_PROTOCOL: &[u8] = b"acme-tls/1";
 
 /// Certificates and answers to challenges of one domain, shared by all connections.
@@ -68,7 +67,6 @@ impl Certificates {
         Ok((ActiveChallenge(Arc::clone(self)), certificate))
     }
 
-    /// Starts to answer an HTTP challenge.
     pub(super) fn answer_http(self: &Arc<Self>, token: &str, answer: &str) -> ActiveChallenge {
         self.state().http_challenge = Some((token.to_owned(), answer.to_owned()));
         ActiveChallenge(Arc::clone(self))
@@ -114,7 +112,6 @@ pub fn server_config(certificates: Arc<Certificates>) -> Result<Arc<ServerConfig
     Ok(Arc::new(config))
 }
 
-/// Creates the certificate that answers a TLS challenge.
 fn challenge_certificate(domain: &str, digest: &[u8; 32]) -> Result<CertifiedKey, String> {
     let create = || {
         let mut params = CertificateParams::new(vec![domain.to_owned()])?;

@@ -17,9 +17,7 @@ use ureq::http::header::{HeaderValue, RETRY_AFTER, USER_AGENT};
 use ureq::http::{HeaderMap, Request, Response, Uri};
 use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 
-/// Longest time of one request.
 const TIMEOUT: Duration = Duration::from_secs(20);
-/// Largest response, in bytes.
 const RESPONSE_BYTES_MAX: u64 = 1024 * 1024;
 /// Longest wait that a response may ask for, in seconds.
 const RETRY_AFTER_S_MAX: u64 = 86_400;
@@ -28,7 +26,6 @@ const TEXT_CHARS_MAX: usize = 400;
 
 const OWN_NAME: &str = concat!("coffer/", env!("CARGO_PKG_VERSION"));
 
-/// Client for one authority.
 #[derive(Clone)]
 pub(super) struct AuthorityClient {
     agent: Agent,
@@ -97,9 +94,6 @@ impl HttpClient for AuthorityClient {
 }
 
 /// Reads the URL of the terms of the authority, and blocks the thread meanwhile. `None` if the authority names none.
-///
-/// # Errors
-/// A message if the authority does not answer.
 pub fn read_terms(directory: &str, roots: Option<&[u8]>) -> Result<Option<String>, String> {
     AuthorityClient::new(directory, roots)?.terms()
 }

@@ -21,7 +21,6 @@ const KEY_IDENTIFIER: u8 = 0x80;
 /// Object identifier of the extension that names the authority's key: 2.5.29.35.
 const AUTHORITY_KEY: &[u8] = &[0x55, 0x1d, 0x23];
 
-/// Fields of a certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CertificateFields {
     pub(crate) serial: Vec<u8>,
@@ -59,7 +58,6 @@ impl<'a> Der<'a> {
         self.next().filter(|(found, _)| *found == tag).map(|(_, content)| content)
     }
 
-    /// Reads the next element if it has this tag.
     fn read_optional(&mut self, tag: u8) -> Option<&'a [u8]> {
         (self.0.first() == Some(&tag)).then(|| self.read(tag)).flatten()
     }

@@ -67,9 +67,6 @@ impl Folder {
     }
 
     /// Returns the certificate. `None` if there is none for this domain by this authority.
-    ///
-    /// # Errors
-    /// A message if the file cannot be read.
     pub fn certificate(&self) -> Result<Option<IssuedCertificate>, String> {
         let found: Option<CertificatePem> = self.read(CERTIFICATE)?;
         let parse = |found: CertificatePem| {
@@ -79,29 +76,21 @@ impl Folder {
         found.map(parse).transpose()
     }
 
-    /// Replaces the certificate.
     pub(super) fn store_certificate(&self, chain: &str, key: &str) -> Result<(), String> {
         let content = CertificatePem { chain: chain.to_owned(), key: key.to_owned() };
         self.write(CERTIFICATE, &content)
     }
 
     /// Returns the failed attempts.
-    ///
-    /// # Errors
-    /// A message if the file cannot be read.
     pub fn attempts(&self) -> Result<Attempts, String> {
         Ok(self.read(ATTEMPTS)?.unwrap_or_default())
     }
 
     /// Replaces the failed attempts.
-    ///
-    /// # Errors
-    /// A message if the file cannot be written.
     pub fn store_attempts(&self, attempts: &Attempts) -> Result<(), String> {
         self.write(ATTEMPTS, attempts)
     }
 
-    /// Returns the credentials of the account with the authority.
     pub(super) fn account(&self) -> Result<Option<AccountCredentials>, String> {
         self.read(ACCOUNT)
     }

@@ -103,7 +103,6 @@ async fn open_account(settings: &AcmeSettings, folder: &Folder) -> Result<Accoun
     Ok(account)
 }
 
-/// Returns the identifier by which an authority knows a certificate.
 fn certificate_identifier(issued: &IssuedCertificate) -> Option<CertificateIdentifier<'static>> {
     let authority = issued.fields.authority_key.as_ref()?;
     let (authority, serial) = (Der::from_slice(authority), Der::from_slice(&issued.fields.serial));

@@ -16,9 +16,7 @@ use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Time limit of each step with one address.
 const STEP_MAX: Duration = Duration::from_secs(5);
-/// Maximum number of addresses that are checked.
 const ADDRESSES_MAX: usize = 8;
 /// Largest HTTP response that is read, in bytes.
 const RESPONSE_BYTES_MAX: u64 = 4096;
@@ -32,7 +30,6 @@ pub enum Reach {
     Http,
 }
 
-/// Result of a request to one address.
 enum Answer {
     Own,
     /// No server answered.
@@ -42,7 +39,6 @@ enum Answer {
 }
 
 impl Reach {
-    /// Returns the name of the challenge.
     pub(super) fn challenge(self) -> &'static str {
         match self {
             Reach::Tls => "tls-alpn-01",
@@ -180,9 +176,6 @@ fn is_timeout(error: &std::io::Error) -> bool {
 }
 
 /// Performs a TLS handshake that accepts every certificate. The caller compares the certificate, or sends no secret.
-///
-/// # Errors
-/// The handshake failed.
 pub fn connect_unverified(
     mut stream: TcpStream,
     domain: &str,
