@@ -149,7 +149,6 @@ impl Clock {
         }
     }
 
-    /// Returns the time without the offset.
     fn time_without_offset(&self) -> Time {
         self.with_steady_clock(|steady, source| steady.now(source.boot_us(), || source.wall_us()))
             .map_or_else(|| self.real_now(), |us| Time(us.div_euclid(1000)))

@@ -116,7 +116,6 @@ impl SteadyClock {
         }
     }
 
-    /// Sets the steady time to the wall clock.
     fn adopt(&mut self, wall_us: i64) {
         let moved = wall_us.saturating_sub(self.now_us);
         self.adopted_us = Some(self.adopted_us.unwrap_or(0).saturating_add(moved));
