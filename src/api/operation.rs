@@ -5,6 +5,7 @@ use super::query::{Param, Query};
 use super::tag::Tag;
 use crate::domain::fields::{Component, Fields};
 use crate::domain::{Mode, Refusal, RefusalCode, Time, id};
+use crate::service::sandbox::controls::SandboxControls;
 use crate::service::{Caller, Error, Member, Scope, Service};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -60,7 +61,12 @@ pub enum OperationFn {
     Reseller(fn(&Context<'_>, &Scope) -> Result<Job, Error>),
     /// Function for a caller on the same machine as the sandbox. Pages of other sites are refused.
     Sandbox(fn(&Context<'_>) -> Result<Job, Error>),
+    /// Function for the same callers as `Sandbox`, with the controls of the whole sandbox.
+    Controls(fn(&Context<'_>, &Controls) -> Result<Job, Error>),
 }
+
+/// Controls of a whole sandbox, which only a request that may use them gets.
+pub type Controls = Arc<dyn SandboxControls>;
 
 /// A request whose caller has been authenticated.
 pub struct Context<'a> {

@@ -31,7 +31,10 @@ pub struct Outcome {
 }
 
 pub enum OutcomeBody {
+    /// Empty text, sent with the media type of JSON.
     Empty,
+    /// No body, and so no media type.
+    Absent,
     /// JSON made only for this answer.
     Unshared(Json),
     /// JSON that several answers share, for example from a cache.
@@ -94,6 +97,10 @@ impl Outcome {
     }
 
     pub const NOTHING: Outcome = Outcome { success: Success::Nothing, body: OutcomeBody::Empty };
+
+    /// An outcome without a body and without a media type.
+    pub const NO_CONTENT: Outcome =
+        Outcome { success: Success::Nothing, body: OutcomeBody::Absent };
 }
 
 impl Job {

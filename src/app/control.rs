@@ -4,10 +4,12 @@
 //! moves run one at a time, and each runs to its end even if its caller no longer waits.
 
 use crate::clock::Clock;
+use crate::domain::render::activity::RunCause;
 use crate::domain::{Refusal, Time};
-use crate::http::{Boxed, ClockChange, Inboxes, SandboxControls};
+use crate::http::{Inboxes, Throttle, routes};
+use crate::service::sandbox::controls::{ClockChange, ControlChange, SandboxControls};
 use crate::service::sandbox::snapshots;
-use crate::service::{Error, Service};
+use crate::service::{Error, Json, Service};
 use crate::worker::Wakers;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,10 +19,9 @@ use tokio::sync::{Mutex, watch};
 /// represented.
 const LATEST: Time = Time(221_845_392_000_000);
 
-/// The clock and snapshot operations of a sandbox, and its webhook inboxes.
+/// The clock and snapshot operations of a sandbox.
 pub(super) struct SandboxControl {
     controls: Arc<ControlOperations>,
-    inboxes: Inboxes,
 }
 
 /// The control operations, which run one at a time.
@@ -29,29 +30,48 @@ struct ControlOperations {
     clock: Arc<Clock>,
     wakers: Wakers,
     file: PathBuf,
+    inboxes: Arc<Inboxes>,
+    throttle: Arc<Throttle>,
     one_at_a_time: Mutex<()>,
     /// Number of resets and restores so far. Each reset or restore cancels a clock move in progress.
     resets: watch::Sender<u64>,
 }
 
 impl SandboxControl {
+    /// Creates the operations of a sandbox. A reset empties `inboxes` and `throttle`.
     pub(super) fn new(
         service: Arc<Service>,
         clock: Arc<Clock>,
         wakers: Wakers,
         file: PathBuf,
+        inboxes: Arc<Inboxes>,
+        throttle: Arc<Throttle>,
     ) -> SandboxControl {
+        let (one_at_a_time, resets) = (Mutex::new(()), watch::Sender::new(0));
         SandboxControl {
             controls: Arc::new(ControlOperations {
                 service,
                 clock,
                 wakers,
                 file,
-                one_at_a_time: Mutex::new(()),
-                resets: watch::Sender::new(0),
+                inboxes,
+                throttle,
+                one_at_a_time,
+                resets,
             }),
-            inboxes: Inboxes::default(),
         }
+    }
+
+    /// Runs `work` to its end, even if the caller stops waiting.
+    fn run_to_end<F>(&self, work: impl FnOnce(Arc<ControlOperations>) -> F) -> ControlChange
+    where
+        F: Future<Output = Result<(), Error>> + Send + 'static,
+    {
+        let work = work(Arc::clone(&self.controls));
+        Box::pin(async move {
+            let done = tokio::spawn(work).await;
+            done.unwrap_or_else(|error| Err(Error::Failed(error.to_string())))
+        })
     }
 }
 
@@ -115,10 +135,14 @@ impl ControlOperations {
 
     /// Resets the state to the seed, and the clock to real time.
     async fn reset(&self) -> Result<(), Error> {
+        self.inboxes.clear();
         self.resets.send_modify(|count| *count = count.wrapping_add(1));
         let _alone = self.one_at_a_time.lock().await;
         self.clock.reset();
-        self.service.reset_sandbox(self.clock.now()).await
+        self.service.reset_sandbox(self.clock.now()).await?;
+        self.throttle.clear();
+        self.begin_run(RunCause::Reset);
+        Ok(())
     }
 
     /// Stores the whole state under a name.
@@ -128,6 +152,7 @@ impl ControlOperations {
         run_blocking(move || snapshots::save_snapshot(&file, &name, now)).await
     }
 
+    /// Restores a named snapshot.
     async fn restore(&self, name: String) -> Result<(), Error> {
         self.resets.send_modify(|count| *count = count.wrapping_add(1));
         let _alone = self.one_at_a_time.lock().await;
@@ -150,10 +175,19 @@ impl ControlOperations {
         restored?;
         self.store_clock().await?;
         self.wakers.wake_all();
+        self.begin_run(RunCause::Restore);
         Ok(())
+    }
+
+    /// Tells the listeners of the activity that the state is another one.
+    fn begin_run(&self, cause: RunCause) {
+        if let Some(activity) = self.service.activity() {
+            activity.begin_run(cause);
+        }
     }
 }
 
+/// Returns `target` if the clock can move to it.
 fn check_clock_target(now: Time, target: Time, param: &str) -> Result<Time, Refusal> {
     if (now..=LATEST).contains(&target) {
         Ok(target)
@@ -172,38 +206,30 @@ async fn run_blocking<T: Send + 'static>(
         .unwrap_or_else(|error| Err(Error::Failed(error.to_string())))
 }
 
-/// Runs `work` to its end, even if the caller stops waiting.
-async fn run_to_end(
-    work: impl Future<Output = Result<(), Error>> + Send + 'static,
-) -> Result<(), Error> {
-    tokio::spawn(work).await.unwrap_or_else(|error| Err(Error::Failed(error.to_string())))
-}
-
 impl SandboxControls for SandboxControl {
-    fn move_clock(&self, step: ClockChange) -> Boxed<'_, Result<(), Error>> {
-        let controls = Arc::clone(&self.controls);
-        Box::pin(run_to_end(async move { controls.advance(step).await }))
+    fn move_clock(&self, step: ClockChange) -> ControlChange {
+        self.run_to_end(|controls| async move { controls.advance(step).await })
     }
 
-    fn reset(&self) -> Boxed<'_, Result<(), Error>> {
-        let controls = Arc::clone(&self.controls);
-        Box::pin(async move {
-            self.inboxes.clear();
-            run_to_end(async move { controls.reset().await }).await
-        })
+    fn reset(&self) -> ControlChange {
+        self.run_to_end(|controls| async move { controls.reset().await })
     }
 
-    fn snapshot(&self, name: String) -> Boxed<'_, Result<(), Error>> {
-        let controls = Arc::clone(&self.controls);
-        Box::pin(run_to_end(async move { controls.snapshot(name).await }))
+    fn snapshot(&self, name: String) -> ControlChange {
+        self.run_to_end(|controls| async move { controls.snapshot(name).await })
     }
 
-    fn restore(&self, name: String) -> Boxed<'_, Result<(), Error>> {
-        let controls = Arc::clone(&self.controls);
-        Box::pin(run_to_end(async move { controls.restore(name).await }))
+    fn restore(&self, name: String) -> ControlChange {
+        self.run_to_end(|controls| async move { controls.restore(name).await })
     }
 
-    fn inboxes(&self) -> &Inboxes {
-        &self.inboxes
+    fn state(&self) -> Result<Json, Error> {
+        let clock = &self.controls.clock;
+        self.controls.service.sandbox_state(clock.now(), clock.frozen_at().is_some())
+    }
+
+    fn is_operation(&self, text: &str) -> bool {
+        let named = text.split_once(' ');
+        routes(false).any(|route| named == Some((route.method, route.path)))
     }
 }

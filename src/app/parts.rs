@@ -3,13 +3,13 @@
 //! Invariant: a part stops before the parts that it needs, and the last user of the database file closes it.
 
 mod certificate;
+mod controls;
 mod mail;
 mod watching;
 
 pub(super) use certificate::check_acme;
 
 use super::commits::commit_hook;
-use super::control::SandboxControl;
 use super::following::{self, Followers};
 use super::sockets::{MainSocket, bind, listening_url, routes_by_socket};
 use super::{Config, open_files};
@@ -17,7 +17,7 @@ use crate::chain::follow::AddressPools;
 use crate::chain::setting::FollowedNodeUrls;
 use crate::clock::Clock;
 use crate::domain::render::LinkBuilder;
-use crate::http::{self, ConnectionLimits, HttpSettings, Listener, SandboxSettings, Subscribers};
+use crate::http::{self, ConnectionLimits, HttpSettings, Listener, Subscribers, Throttle};
 use crate::outbound::{Guard, OutboundClient};
 use crate::service::activity::Activity;
 use crate::service::clock::stored_clock;
@@ -68,6 +68,7 @@ struct SharedParts {
     clock: Arc<Clock>,
     wakers: Wakers,
     subscribers: Arc<Subscribers>,
+    throttle: Arc<Throttle>,
     outbound: OutboundClient,
     /// Addresses watched on the followed chains.
     pools: Arc<AddressPools>,
@@ -132,6 +133,7 @@ impl RunningParts {
             password_limits: config.password_limits,
             metrics_token: config.metrics_token.clone(),
             subscribers: Arc::clone(&shared.subscribers),
+            throttle: Arc::clone(&shared.throttle),
             sandbox: shared.sandbox_settings(&config, file, [Some(address), metrics_listen]),
             nodes: (config.kind == FileKind::Production)
                 .then(|| Arc::clone(&followers) as Arc<dyn NodeControl>),
@@ -228,11 +230,13 @@ impl SharedParts {
         let watch = config.acme.is_some().then(Arc::default);
         let service = service.with_activity(activity).with_certificate(watch);
         let service = Arc::new(service.with_mail(mail::identity(config)));
+        let throttle = Throttle::new(clock.stopwatch(), config.password_limits);
         let shared = SharedParts {
             service,
             clock: Arc::new(clock),
             wakers,
             subscribers,
+            throttle: Arc::new(throttle),
             outbound,
             pools,
             chain_wakers,
@@ -274,28 +278,6 @@ impl SharedParts {
         runtime.block_on(service.settle_stale_destinations(now))?;
         runtime.block_on(service.record_interrupted_commands(now))?;
         service.create_setup_link(now)
-    }
-
-    /// Returns the settings of the sandbox's HTTP routes, or `None` outside the sandbox.
-    fn sandbox_settings(
-        &self,
-        config: &Config,
-        file: &Path,
-        listen: [Option<SocketAddr>; 2],
-    ) -> Option<SandboxSettings> {
-        let (service, clock) = (Arc::clone(&self.service), Arc::clone(&self.clock));
-        let listen = listen.into_iter().flatten();
-        (config.kind == FileKind::Sandbox).then(|| SandboxSettings {
-            control: Arc::new(SandboxControl::new(
-                service,
-                clock,
-                self.wakers.clone(),
-                file.to_owned(),
-            )),
-            listen: listen.map(|address| address.ip()).collect(),
-            allow_host: config.allow_host.clone(),
-            allow_remote: config.allow_remote,
-        })
     }
 
     /// Starts the workers that run the operator's programs. A sandbox has no such workers.
@@ -354,6 +336,7 @@ impl SharedParts {
             pools: _,
             chain_wakers: _,
             nodes: _,
+            throttle: _,
             clock_accepted: _,
         } = self;
         let expire = ExpiryWorker { service: Arc::clone(&service) };

@@ -8,6 +8,7 @@ mod body;
 mod call_notice;
 mod simulated;
 
+use super::auth::Auth;
 use super::connection::IncomingBody;
 use super::pages::ErrorContext;
 use super::policy::PagePolicy;
@@ -16,11 +17,11 @@ use super::request::{Call, Query, masked_path, path_values};
 use super::route::{AnswerPolicy, ListenerRoutes, ReplyFuture, Route};
 use super::router::{RouteMatch, Router};
 use super::routes::routes;
-use super::state::faults::Fault;
-use super::state::{HttpSettings, HttpState, OperationTable, RequestId};
+use super::state::{HttpSettings, HttpState, InterfaceDocuments, RequestId};
 use super::stream::ReplyBody;
 use super::{accept, error, large_answers, openapi, pages, public, reference};
 use crate::clock::Clock;
+use crate::domain::render::sandbox::CallFaultView;
 use crate::domain::{Refusal, RefusalCode};
 use crate::service::{Error, QuotaOwner, Service};
 use admission::admit;
@@ -87,12 +88,10 @@ pub fn create_state(
     clock: Arc<Clock>,
     settings: HttpSettings,
 ) -> Result<Arc<HttpState>, Error> {
-    let interface = OperationTable {
-        operations: routes(true).map(Route::operation_info).collect(),
-        document: openapi::document,
-        reference: reference::reference,
-    };
-    HttpState::new(service, clock, settings, interface).map(Arc::new)
+    let operations = routes(true).map(|route| route.operation);
+    let interface =
+        InterfaceDocuments { document: openapi::document, reference: reference::reference };
+    HttpState::new(service, clock, settings, operations, interface).map(Arc::new)
 }
 
 impl Dispatcher {
@@ -132,7 +131,7 @@ impl Dispatcher {
             (Ok(()), RouteMatch::Route(_, route, _)) => simulated_fault(http, route).await,
             _ => None,
         };
-        let simulated = fault.as_ref().and_then(|fault| fault.status);
+        let simulated = fault.as_ref().and_then(|fault| StatusCode::from_u16(fault.status?).ok());
         let uri = &uri;
         let call_notice = CallNotice::new(http, &found, uri, &parts, &body);
         let arrived = ArrivedRequest { peer, uri, parts, body };
@@ -168,7 +167,7 @@ impl Dispatcher {
                 (reply.status.as_u16(), stopwatch.elapsed_ms(), masked_path(path));
             log::debug!("{method} {path} {status} id={id} ms={ms}");
         }
-        if fault.is_some_and(|fault| fault.drops_answer) {
+        if fault.is_some_and(|fault| fault.drop_answer) {
             return Err(DroppedAnswer);
         }
         Ok(reply.into_response())
@@ -242,9 +241,12 @@ fn with_common_headers(
 }
 
 /// Takes the simulated fault for this call, and waits for the fault's delay. Returns `None` if the call has no fault.
-async fn simulated_fault(http: &HttpState, route: &Route) -> Option<Fault> {
-    let fault = http.sandbox.as_ref()?.faults.take_fault(route.operation_info())?;
-    http.run_until_closed(tokio::time::sleep(fault.delay)).await;
+async fn simulated_fault(http: &HttpState, route: &Route) -> Option<CallFaultView> {
+    if route.auth() == Auth::Sandbox {
+        return None;
+    }
+    let fault = http.service.take_call_fault(route.method, route.path)?;
+    http.run_until_closed(tokio::time::sleep(Duration::from_millis(fault.delay_ms))).await;
     Some(fault)
 }
 

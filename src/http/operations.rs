@@ -54,6 +54,7 @@ fn outcome_reply(Outcome { success, body }: Outcome) -> Result<Reply, Error> {
     let status = status(success);
     Ok(match body {
         OutcomeBody::Empty => Reply::json(status, ""),
+        OutcomeBody::Absent => Reply { status, ..Reply::no_content() },
         OutcomeBody::Unshared(json) => Reply::json(status, Box::<str>::from(json).into_string()),
         OutcomeBody::Shared(json) => Reply::shared(json),
         OutcomeBody::Stored(text) => Reply::json(status, text),

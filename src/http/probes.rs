@@ -1,4 +1,4 @@
-//! Operations for monitoring: liveness, readiness, metrics, and the OpenAPI document.
+//! Operations for monitoring: liveness, readiness, metrics, and the OpenAPI documents.
 
 use super::auth::Scraper;
 use super::metrics::Gauges;
@@ -58,6 +58,19 @@ pub(super) static RESOURCE: Resource = Resource {
             answers: &[RouteAnswer { status: 200, about: "The counters.", content: Content::Text }],
             has_separate_listener: true,
             handler: Handler::Metrics(|call, scraper| Box::pin(send_metrics(call, scraper))),
+            ..PLAIN
+        },
+        Route {
+            operation: "getSandboxOpenApi",
+            tag: Some(Tag::SandboxState),
+            path: "/sandbox/openapi.json",
+            summary: "This document: the sandbox's controls.",
+            answers: &[RouteAnswer {
+                status: 200,
+                about: "The OpenAPI 3.1 document.",
+                content: Content::AnyJson,
+            }],
+            handler: Handler::Sandbox(|call, _| Box::pin(send_controls_document(call))),
             ..PLAIN
         },
     ],
@@ -120,5 +133,10 @@ fn read_gauges(call: &Call) -> Result<(usize, Vec<ChainView>, Option<MailCounts>
 
 async fn send_document(call: Call) -> Result<Reply, Error> {
     let document = call.http.interface_document();
+    Ok(Reply::json(StatusCode::OK, document))
+}
+
+async fn send_controls_document(call: Call) -> Result<Reply, Error> {
+    let document = call.http.controls_document();
     Ok(Reply::json(StatusCode::OK, document))
 }

@@ -8,13 +8,13 @@ use super::policy::PagePolicy;
 use super::reply::Reply;
 use super::request::{Call, Param};
 use super::state::sandbox::Sandbox;
-use super::state::{Boxed, OperationInfo};
 pub use crate::api::operation::RecentPassword;
 pub(super) use crate::api::operation::{Body, Upload};
 use crate::api::operation::{Operation as Declared, OperationFn};
 pub(super) use crate::api::tag::Tag;
 use crate::domain::{Refusal, RefusalCode, Role};
 use crate::service::{Error, Member};
+use std::pin::Pin;
 use std::sync::Arc;
 
 /// The set of routes that a listener serves.
@@ -117,7 +117,7 @@ impl AnswerPolicy {
 }
 
 /// Future of a handler's answer.
-pub(super) type ReplyFuture = Boxed<'static, Result<Reply, Error>>;
+pub(super) type ReplyFuture = Pin<Box<dyn Future<Output = Result<Reply, Error>> + Send>>;
 
 /// Handler of a route. The second argument of the function proves the authentication, because only `auth` creates
 /// values of that argument's type.
@@ -170,7 +170,7 @@ impl Route {
             is_rate_limited: operation.is_rate_limited,
             is_idempotent: operation.is_idempotent,
             form: match operation.run {
-                OperationFn::Sandbox(_) => UNRESTRICTED,
+                OperationFn::Sandbox(_) | OperationFn::Controls(_) => UNRESTRICTED,
                 OperationFn::Public(_) | OperationFn::Preflight => SHARED.form,
                 _ => PRIVATE.form,
             },
@@ -190,16 +190,6 @@ impl Route {
         }
     }
 
-    /// Returns the name, the method and the path of the operation.
-    pub(super) fn operation_info(&self) -> OperationInfo {
-        OperationInfo {
-            name: self.operation,
-            method: self.method,
-            path: self.path,
-            is_control: self.auth() == Auth::Sandbox,
-        }
-    }
-
     /// Returns the credentials that the route requires.
     pub fn auth(&self) -> Auth {
         match self.handler {
@@ -215,7 +205,7 @@ impl Route {
                 OperationFn::Session(_) => Auth::Session(Role::Merchant),
                 OperationFn::Operator(_) => Auth::Session(Role::Operator),
                 OperationFn::Reseller(_) => Auth::Reseller,
-                OperationFn::Sandbox(_) => Auth::Sandbox,
+                OperationFn::Sandbox(_) | OperationFn::Controls(_) => Auth::Sandbox,
             },
         }
     }

@@ -2,7 +2,6 @@
 //!
 //! Invariant: this module does not depend on any handler.
 
-pub(super) mod faults;
 pub(super) mod inbox;
 pub(super) mod sandbox;
 
@@ -25,14 +24,10 @@ use hyper::body::Bytes;
 use sandbox::{Sandbox, SandboxSettings};
 use std::collections::BTreeMap;
 use std::future::Future;
-use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::watch;
-
-/// A boxed future, for tables of handler functions and for the traits that `app` implements.
-pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Pages of the API reference by name, each compressed with gzip.
 pub(super) type ReferencePages = BTreeMap<String, Bytes>;
@@ -58,6 +53,7 @@ pub struct HttpState {
     pub(super) throttle: Arc<Throttle>,
     pub(super) hashing: HashingQueue,
     pub(super) long_reads: LongReads,
+    /// Permits for large answers in transmission.
     pub(super) large_answers: PermitPool<QuotaOwner>,
     /// Permits for files that callers are sending.
     pub(super) uploads: PermitPool<QuotaOwner>,
@@ -67,7 +63,7 @@ pub struct HttpState {
     closed: watch::Sender<bool>,
     process: u32,
     requests: AtomicU64,
-    interface: OperationTable,
+    interface: InterfaceDocuments,
     document: OnceLock<Bytes>,
     controls_document: OnceLock<Bytes>,
     reference: OnceLock<ReferencePages>,
@@ -88,6 +84,8 @@ pub struct HttpSettings {
     pub body_timeout_ms: u64,
     /// Limits of password checks.
     pub password_limits: PasswordLimits,
+    /// Throttle of guesses, which a reset of a sandbox clears.
+    pub throttle: Arc<Throttle>,
     /// Token that `/metrics` requires, `None` if `/metrics` is open.
     pub metrics_token: Option<MetricsToken>,
     /// Subscriptions of checkout pages to invoices. Every commit notifies the subscribers of the changed invoices.
@@ -109,25 +107,9 @@ pub enum DocumentKind {
     Sandbox,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct OperationInfo {
-    pub(super) name: &'static str,
-    pub(super) method: &'static str,
-    pub(super) path: &'static str,
-    pub(super) is_control: bool,
-}
-
-impl std::fmt::Display for OperationInfo {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "{} {}", self.method, self.path)
-    }
-}
-
-/// The list of all operations, for handlers. Handlers cannot use the routes themselves, because the module `routes`
-/// depends on handlers.
-pub(super) struct OperationTable {
-    /// Every operation, in the order of the routes.
-    pub(super) operations: Vec<OperationInfo>,
+/// Functions that create the documents, for handlers. Handlers cannot use the routes themselves, because the module
+/// `routes` depends on handlers.
+pub(super) struct InterfaceDocuments {
     /// Returns the OpenAPI document of a server at this URL.
     pub(super) document: fn(&str, DocumentKind) -> String,
     /// Returns the topics of the API reference of a server at this URL. The second argument is `true` for a sandbox.
@@ -148,28 +130,30 @@ impl std::fmt::Display for RequestId {
 }
 
 impl HttpState {
+    /// Creates the shared state. `operations` are the names of all operations, in the order of the routes.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] if the system has no randomness for request ids.
     pub(super) fn new(
         service: Arc<Service>,
         clock: Arc<Clock>,
         settings: HttpSettings,
-        interface: OperationTable,
+        operations: impl Iterator<Item = &'static str>,
+        interface: InterfaceDocuments,
     ) -> Result<HttpState, Error> {
         let process = u32::from_be_bytes(crate::service::random_bytes::<4>()?);
-        let sandbox = settings
-            .sandbox
-            .map(|sandbox| Sandbox::new(sandbox, &settings.public_url, &interface.operations));
-        let throttle = Throttle::new(clock.stopwatch(), settings.password_limits);
+        let sandbox = settings.sandbox.map(|sandbox| Sandbox::new(sandbox, &settings.public_url));
         Ok(HttpState {
             service,
             clock,
             limiter: Limiter::new(settings.creations_per_minute, CREATION_BURST),
             link_limiter: Limiter::new(settings.link_invoices_per_minute, LINK_BURST),
             trusted_proxy: settings.trusted_proxy,
-            metrics: Metrics::new(interface.operations.iter().map(|operation| operation.name)),
+            metrics: Metrics::new(operations),
             metrics_token: settings.metrics_token,
             sandbox: sandbox.map(Arc::new),
             nodes: settings.nodes.map(NodeTrials::new),
-            throttle: Arc::new(throttle),
+            throttle: settings.throttle,
             hashing: HashingQueue::new(settings.password_limits.waiting_max),
             long_reads: LongReads::default(),
             large_answers: PermitPool::new(CALLER_ANSWERS_MAX),
@@ -192,6 +176,7 @@ impl HttpState {
         self.closed.send_replace(true);
     }
 
+    /// Returns `true` if the server is shutting down.
     pub(super) fn is_closed(&self) -> bool {
         *self.closed.borrow()
     }
@@ -237,12 +222,16 @@ impl HttpState {
         self.controls_document.get_or_init(make).clone()
     }
 
+    /// Returns the topics of the API reference.
     pub(super) fn reference_topics(&self) -> Vec<Topic> {
         (self.interface.reference)(&self.public_url, self.sandbox.is_some())
     }
 
     /// Returns a page of the API reference, compressed with gzip: `None` for an unknown name. The first call creates all
     /// pages with `make`.
+    ///
+    /// # Errors
+    /// The errors of `make`.
     pub(super) fn reference_page(
         &self,
         name: &str,

@@ -62,7 +62,7 @@ impl Default for PasswordLimits {
 type ThrottleKey = [u8; 16];
 
 /// Counters of failed attempts, with the stopwatch that measures their time.
-pub(super) struct Throttle {
+pub struct Throttle {
     since: Stopwatch,
     counts: Mutex<FailureCounts>,
 }
@@ -87,6 +87,7 @@ struct Failures {
 
 type Buckets = ExpiringMap<ThrottleKey, Bucket>;
 
+/// Failures of one client at one target.
 #[derive(Clone, Copy)]
 struct ClientFailures {
     times: u32,
@@ -95,7 +96,7 @@ struct ClientFailures {
 
 impl Throttle {
     /// Creates a throttle without failures. `since` measures the time.
-    pub(super) fn new(since: Stopwatch, limits: PasswordLimits) -> Throttle {
+    pub fn new(since: Stopwatch, limits: PasswordLimits) -> Throttle {
         Throttle { since, counts: Mutex::new(FailureCounts::new(limits)) }
     }
 
@@ -119,6 +120,7 @@ impl Throttle {
         Ok(())
     }
 
+    /// Records that an attempt succeeded.
     pub(super) fn record_success(&self, target: &Target, client: &str) {
         self.lock().record_success(target, client);
     }
@@ -128,7 +130,8 @@ impl Throttle {
         self.lock().undo_attempt(target, client, self.now());
     }
 
-    pub(super) fn clear(&self) {
+    /// Removes all recorded failures.
+    pub fn clear(&self) {
         let mut counts = self.lock();
         *counts = FailureCounts::new(counts.limits);
     }
@@ -247,12 +250,14 @@ impl FailureCounts {
 }
 
 impl Failures {
+    /// Creates counters for at most `max` clients and `max` groups.
     fn new(max: usize) -> Failures {
         Failures { per_client: ExpiringMap::new(max), per_group: ExpiringMap::new(max) }
     }
 }
 
 impl Expire for ClientFailures {
+    /// Returns `true` if the failures are old enough to be forgotten.
     fn has_expired(&self, now: Time) -> bool {
         now.since_ms(self.until) > WAIT_MS_MAX
     }

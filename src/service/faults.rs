@@ -1,11 +1,13 @@
 //! Faults that the sandbox simulates.
 //!
-//! Invariant: outside the sandbox no fault is set.
+//! Invariant: outside the sandbox no fault is set, and the sandbox's own controls have no faults.
 
 use super::Service;
+use crate::domain::render::sandbox::{CallFaultView, FaultsView};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Simulated faults. By default there are none.
+/// Simulated faults except those of calls. By default there are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
     /// `true` if new customers and invoices get no address.
@@ -19,6 +21,24 @@ pub struct Faults {
 pub(super) struct FaultSwitches {
     pool_empty: AtomicBool,
     rates_stale: AtomicBool,
+    /// Faults of the next calls, oldest first.
+    calls: Mutex<Vec<CallFaultView>>,
+    /// `true` if there is a fault of calls. Requests read this flag without taking the lock.
+    has_calls: AtomicBool,
+}
+
+impl FaultSwitches {
+    /// Changes the faults of calls.
+    fn change_calls<T>(&self, change: impl FnOnce(&mut Vec<CallFaultView>) -> T) -> T {
+        let mut calls = self.lock_calls();
+        let changed = change(&mut calls);
+        self.has_calls.store(!calls.is_empty(), Ordering::SeqCst);
+        changed
+    }
+
+    fn lock_calls(&self) -> MutexGuard<'_, Vec<CallFaultView>> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Service {
@@ -34,6 +54,46 @@ impl Service {
     pub fn set_faults(&self, faults: Faults) {
         self.faults.pool_empty.store(faults.pool_empty, Ordering::Relaxed);
         self.faults.rates_stale.store(faults.rates_stale, Ordering::Relaxed);
+    }
+
+    /// Adds a fault of the next calls.
+    pub fn add_call_fault(&self, fault: CallFaultView) {
+        self.faults.change_calls(|calls| calls.push(fault));
+    }
+
+    /// Returns the fault of this call of an operation outside `/sandbox`, and lowers the fault's `times` by one. `None`
+    /// if the call has no fault.
+    pub fn take_call_fault(&self, method: &str, path: &str) -> Option<CallFaultView> {
+        if !self.faults.has_calls.load(Ordering::SeqCst) {
+            return None;
+        }
+        let is_met = |fault: &&mut CallFaultView| match &fault.route {
+            Some(route) => route.split_once(' ') == Some((method, path)),
+            None => true,
+        };
+        self.faults.change_calls(|calls| {
+            let fault = calls.iter_mut().find(is_met)?;
+            fault.times = fault.times.saturating_sub(1);
+            let met = fault.clone();
+            calls.retain(|fault| fault.times > 0);
+            Some(met)
+        })
+    }
+
+    /// Ends every fault.
+    pub fn clear_faults(&self) {
+        self.set_faults(Faults::default());
+        self.faults.change_calls(Vec::clear);
+    }
+
+    /// Returns all faults, as the state of the sandbox shows them.
+    pub(super) fn faults_view(&self) -> FaultsView {
+        let Faults { pool_empty, rates_stale } = self.faults();
+        FaultsView {
+            calls: self.faults.lock_calls().clone(),
+            pool: pool_empty.then_some("empty"),
+            rates: rates_stale.then_some("stale"),
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 //! Invariant: this module changes only files that a sandbox created.
 
 pub mod chains;
+pub mod controls;
 pub mod payments;
 pub mod snapshots;
 mod target;
@@ -15,7 +16,7 @@ pub use crate::domain::published_keys::{
 };
 
 use super::users::members;
-use super::{Error, Faults, Json, Service, Step, accounts as account_rules, keys, mail, reseller};
+use super::{Error, Json, Service, Step, accounts as account_rules, keys, mail, reseller};
 use crate::domain::account::sandbox::{SandboxAccount, SandboxEndpoint};
 use crate::domain::fields::Fields;
 use crate::domain::render::sandbox as render;
@@ -45,7 +46,7 @@ const PAYOUT_LABEL: &str = "coffer sandbox payout";
 impl Service {
     /// Resets the file to the initial data.
     pub async fn reset_sandbox(self: &Arc<Self>, now: Time) -> Result<(), Error> {
-        self.set_faults(Faults::default());
+        self.clear_faults();
         self.write(now, move |step| {
             let Step { tx, .. } = *step;
             file::reset(tx)?;
@@ -65,12 +66,7 @@ impl Service {
     }
 
     /// Returns the time, the account's settings and some counts.
-    pub fn sandbox_state(
-        &self,
-        now: Time,
-        frozen: bool,
-        faults: render::FaultsView,
-    ) -> Result<Json, Error> {
+    pub fn sandbox_state(&self, now: Time, frozen: bool) -> Result<Json, Error> {
         self.read(|db| {
             let account = initial_account(db)?;
             let chain = account.payout_asset.chain;
@@ -93,7 +89,7 @@ impl Service {
                     payout_address: payout_address.as_ref().map(|(address, _)| address.as_str()),
                     endpoints: endpoints.iter().map(render::EndpointSwitchView::new).collect(),
                 },
-                faults,
+                faults: self.faults_view(),
                 counts: file::counts(db)?,
             })?)
         })

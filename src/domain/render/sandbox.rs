@@ -110,6 +110,7 @@ view! {
 }
 
 view! {
+    #[derive(Clone)]
     pub CallFaultView {
         /// Method and path; null for every call outside /sandbox.
         route: Option<String>;

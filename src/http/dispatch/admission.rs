@@ -140,6 +140,10 @@ fn admit_declared(
             auth::admit_to_sandbox(http, headers)?;
             (None, Box::new(function))
         }
+        OperationFn::Controls(function) => {
+            let sandbox = auth::admit_to_sandbox(http, headers)?;
+            (None, Box::new(move |context: &Context<'_>| function(context, &sandbox.control)))
+        }
     })
 }
 

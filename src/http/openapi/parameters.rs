@@ -2,12 +2,12 @@
 //!
 //! Invariant: lists of allowed values come from the enumerations in the code.
 
+use crate::api::sandbox::state::SNAPSHOT_PATTERN;
 use crate::domain::asset::Chain;
 use crate::domain::customer::REF_PATTERN;
 use crate::domain::{Asset, ExportKind};
 use crate::http::request::{ID_CHARS_MAX, Param, ParamKind};
 use crate::http::route::Route;
-use crate::http::sandbox::state::SNAPSHOT_PATTERN;
 use crate::service::idempotency::KEY_CHARS_MAX;
 use serde::Serialize;
 use serde_json::{Value, json};

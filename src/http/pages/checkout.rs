@@ -15,8 +15,8 @@ use crate::domain::{
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};
 use crate::http::route::{CHECKOUT_PAGE, Handler, Resource, Route};
-use crate::http::state::sandbox::ClockChange;
 use crate::service::checkout::Checkout;
+use crate::service::sandbox::controls::ClockChange;
 use crate::service::{Error, Service};
 use crate::web::templates::{Frame, LiveCheckout};
 use askama::Template;

@@ -1,6 +1,5 @@
 //! `/sandbox/inbox`: shows received webhooks, and configures the answers of inboxes.
 
-use super::DONE;
 use crate::domain::fields::rule::{OrNull, integer};
 use crate::domain::fields::{Component, input};
 use crate::domain::render::sandbox::InboxMessage;
@@ -18,6 +17,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const WAIT_MS_MAX: i64 = 60_000;
+
+const DONE: &[RouteAnswer] = &[RouteAnswer::empty(204, "Done.")];
 
 input! {
     /// Behaviour of an inbox from now on.
@@ -102,7 +103,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 
 async fn receive_message(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     let message = Message::new(&call.headers, &call.body, call.now);
-    let behaviour = sandbox.control.inboxes().receive(call.first_param(), message);
+    let behaviour = sandbox.inboxes.receive(call.first_param(), message);
     let behaviour = behaviour
         .ok_or_else(|| Refusal::new(RefusalCode::Overloaded, "there are too many inboxes"))?;
     let delay = tokio::time::sleep(Duration::from_millis(behaviour.delay_ms));
@@ -116,7 +117,7 @@ async fn list_messages(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error
     let wait_ms = wait_ms.ok().filter(|wait_ms| wait_ms.unwrap_or(0) <= WAIT_MS_MAX);
     let wait_ms = wait_ms
         .ok_or_else(|| Refusal::field("wait", "must be a span of at most 60s, like \"5s\""))?;
-    let inboxes = sandbox.control.inboxes();
+    let inboxes = &sandbox.inboxes;
     let (name, kind) = (call.first_param(), call.query.text("type"));
     let mut arrivals = inboxes.arrivals();
     let first_match = async {
@@ -142,11 +143,11 @@ async fn configure_inbox(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Err
         delay_ms: u64::try_from(input.delay_ms).unwrap_or(0),
         times: input.times.and_then(|times| u64::try_from(times).ok()),
     };
-    sandbox.control.inboxes().configure(call.first_param(), behaviour);
+    sandbox.inboxes.configure(call.first_param(), behaviour);
     Ok(Reply::no_content())
 }
 
 async fn clear_inbox(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
-    sandbox.control.inboxes().clear_inbox(call.first_param());
+    sandbox.inboxes.clear_inbox(call.first_param());
     Ok(Reply::no_content())
 }

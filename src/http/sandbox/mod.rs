@@ -1,15 +1,7 @@
-//! Controls of the sandbox, `/sandbox/…`: one file for each resource.
+//! Streams and inboxes of the sandbox. `api::sandbox` declares its other operations.
 //!
 //! Invariant: these paths exist only under `coffer sandbox`.
 
-pub(super) mod account;
 pub(super) mod activity;
-pub(super) mod clock;
-pub(super) mod faults;
 pub(super) mod inbox;
 mod masked;
-pub(super) mod state;
-
-use super::route::RouteAnswer;
-
-const DONE: &[RouteAnswer] = &[RouteAnswer::empty(204, "Done.")];

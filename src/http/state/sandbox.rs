@@ -1,14 +1,12 @@
-//! State of a sandbox: its controls, its hosts, its simulated faults.
+//! State of a sandbox: its controls and its hosts.
 //!
 //! Invariant: a server has this state only under `coffer sandbox`.
 
-use super::faults::FaultState;
 use super::inbox::Inboxes;
-use super::{Boxed, OperationInfo};
-use crate::domain::{Refusal, RefusalCode, SiteUrl, Time};
+use crate::domain::{Refusal, RefusalCode, SiteUrl};
 use crate::http::hosts::{AcceptedHosts, AllowedHost};
-use crate::service::Error;
 use crate::service::activity::Activity;
+use crate::service::sandbox::controls::SandboxControls;
 use hyper::HeaderMap;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -17,25 +15,12 @@ use tokio::sync::watch;
 /// Error message for requests from pages of other sites.
 pub(in crate::http) const NOT_FOR_PAGES: &str =
     "the sandbox's controls are not for pages of other sites";
-/// Controls of a whole sandbox. `app` implements this trait, because only `app` has access to the clock, the workers
-/// and the database file.
-pub trait SandboxControls: Send + Sync {
-    /// Moves, stops or restarts the clock. Returns when all work that became due is done.
-    fn move_clock(&self, step: ClockChange) -> Boxed<'_, Result<(), Error>>;
-    /// Resets the state to the seed data, and the clock to real time.
-    fn reset(&self) -> Boxed<'_, Result<(), Error>>;
-    /// Saves the whole state under a name.
-    fn snapshot(&self, name: String) -> Boxed<'_, Result<(), Error>>;
-    /// Restores the state that was saved under a name.
-    fn restore(&self, name: String) -> Boxed<'_, Result<(), Error>>;
-    /// Returns the inboxes.
-    fn inboxes(&self) -> &Inboxes;
-}
-
 /// Settings of a sandbox.
 pub struct SandboxSettings {
     /// Controls of the sandbox.
     pub control: Arc<dyn SandboxControls>,
+    /// Inboxes, which a reset empties.
+    pub inboxes: Arc<Inboxes>,
     /// Addresses on which the sandbox listens.
     pub listen: Vec<IpAddr>,
     /// Further hosts that the sandbox accepts, from `--allow-host`.
@@ -45,36 +30,23 @@ pub struct SandboxSettings {
     pub allow_remote: bool,
 }
 
-/// A change of the clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ClockChange {
-    /// Moves the clock forward by this many milliseconds.
-    Advance(i64),
-    /// Moves the clock forward to this time, which must not be in the past.
-    Set(Time),
-    /// Stops the clock if `true`, restarts the clock if `false`.
-    Freeze(bool),
-}
-
+/// State of a running sandbox.
 pub(in crate::http) struct Sandbox {
     pub(in crate::http) control: Arc<dyn SandboxControls>,
+    pub(in crate::http) inboxes: Arc<Inboxes>,
     pub(in crate::http) hosts: AcceptedHosts,
-    pub(in crate::http) faults: FaultState,
     /// Channel that wakes the listeners of the sandbox's activity.
     activity_sender: Arc<watch::Sender<()>>,
 }
 
 impl Sandbox {
-    pub(super) fn new(
-        settings: SandboxSettings,
-        public_url: &str,
-        operations: &[OperationInfo],
-    ) -> Sandbox {
-        let SandboxSettings { control, listen, allow_host, allow_remote } = settings;
+    /// Creates the state of a sandbox with these settings and this public URL.
+    pub(super) fn new(settings: SandboxSettings, public_url: &str) -> Sandbox {
+        let SandboxSettings { control, inboxes, listen, allow_host, allow_remote } = settings;
         Sandbox {
             control,
+            inboxes,
             hosts: AcceptedHosts::new(&listen, public_url, allow_host, allow_remote),
-            faults: FaultState::new(operations),
             activity_sender: Arc::new(watch::Sender::new(())),
         }
     }

@@ -1,21 +1,18 @@
-//! `/sandbox/clock`: moves, stops or restarts the sandbox's clock.
+//! Moves, stops or restarts the sandbox's clock: `/sandbox/clock`.
 
-use super::state::{STATE, state_reply};
+use super::state::{STATE, state_after};
+use crate::api::operation::{Body, Context, Controls, Job, Operation, OperationFn};
 use crate::domain::fields::rule::{FlagRule, OrNull, described};
 use crate::domain::fields::text_rule::{parsed, text};
 use crate::domain::fields::{Schema, input, schema};
 use crate::domain::time::parse_duration_ms;
 use crate::domain::{Refusal, RefusalCode, Time};
-use crate::http::reply::Reply;
-use crate::http::request::Call;
-use crate::http::route::{Body, Handler, PLAIN, Resource, Route, Tag};
-use crate::http::state::sandbox::{ClockChange, Sandbox};
 use crate::service::Error;
-use std::sync::Arc;
+use crate::service::sandbox::controls::ClockChange;
 
 input! {
     /// A change of the clock: exactly one of the fields. Null means absent.
-    pub(super) SandboxClock, checked advance, set, frozen; unknown refused, besides {
+    pub SandboxClock, checked advance, set, frozen; unknown refused, besides {
         "oneOf": [
             { "required": ["advance"], "properties": { "advance": { "type": "string" } } },
             { "required": ["set"], "properties": { "set": { "type": "string" } } },
@@ -37,22 +34,20 @@ const SPAN: &str = "^([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?$";
 const MOMENT_OR_NULL: Schema =
     schema!({ "type": ["string", "null"], "format": "date-time", "maxLength": 40 });
 
-pub(in crate::http) static RESOURCE: Resource = Resource {
-    routes: &[Route {
-        operation: "sandboxClock",
-        tag: Some(Tag::SandboxState),
-        method: "POST",
-        path: "/sandbox/clock",
-        summary: "Moves the clock forward and does all that falls due; or stops or restarts the clock.",
-        body: Body::required(&SandboxClock::COMPONENT),
-        answers: STATE,
-        handler: Handler::Sandbox(|call, sandbox| Box::pin(change_clock(call, sandbox))),
-        ..PLAIN
-    }],
+pub const OPERATIONS: [&Operation; 1] = [&MOVE];
+
+const MOVE: Operation = Operation {
+    id: "sandboxClock",
+    method: "POST",
+    path: "/sandbox/clock",
+    summary: "Moves the clock forward and does all that falls due; or stops or restarts the clock.",
+    body: Body::required(&SandboxClock::COMPONENT),
+    run: OperationFn::Controls(change_clock),
+    ..STATE
 };
 
-async fn change_clock(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
-    let SandboxClock { advance, set, frozen } = SandboxClock::read(&call.body_fields()?)?;
+fn change_clock(context: &Context<'_>, controls: &Controls) -> Result<Job, Error> {
+    let SandboxClock { advance, set, frozen } = SandboxClock::read(&context.body_fields()?)?;
     let step = match (advance, set, frozen) {
         (Some(span_ms), None, None) => ClockChange::Advance(span_ms),
         (None, Some(at), None) => ClockChange::Set(at),
@@ -62,6 +57,5 @@ async fn change_clock(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error>
             return Err(Refusal::new(RefusalCode::InvalidRequest, message).into());
         }
     };
-    sandbox.control.move_clock(step).await?;
-    state_reply(&call, &sandbox)
+    state_after(controls, controls.move_clock(step))
 }
