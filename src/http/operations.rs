@@ -1,5 +1,6 @@
 //! Runs the operations of `api`.
 
+use super::password::{ClientIdentity, hash_password};
 use super::reply::{Reply, status};
 use super::request::{Call, idempotency_key};
 use super::route::{ReplyFuture, Route};
@@ -33,6 +34,13 @@ pub(super) fn run_operation(
         Err(error) => Box::pin(ready(Err(error))),
         Ok(Job::Done(outcome)) => Box::pin(ready(outcome_reply(outcome))),
         Ok(Job::Wait(step)) => Box::pin(async move { outcome_reply(step.await?) }),
+        Ok(Job::Hash(member, password, work)) => {
+            let http = Arc::clone(&call.http);
+            Box::pin(async move {
+                let turn = ClientIdentity::for_member(&member);
+                outcome_reply(work(hash_password(&http, &turn, password).await?).await?)
+            })
+        }
         Ok(Job::Read(work)) => {
             let (http, service) = (Arc::clone(&call.http), Arc::clone(service));
             Box::pin(async move {

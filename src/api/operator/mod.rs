@@ -26,4 +26,5 @@ pub mod summary;
 pub mod tokens;
 pub mod transfers;
 pub mod unmatched_payments;
+pub mod users;
 pub mod wallets;

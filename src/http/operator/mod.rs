@@ -5,7 +5,7 @@
 pub(super) mod chain_nodes;
 pub(super) mod changes;
 pub(super) mod exports;
+pub(super) mod own_password;
 pub(super) mod second_factor;
 pub(super) mod session;
-pub(super) mod users;
 pub(super) mod wallets;

@@ -1,25 +1,22 @@
-//! Users of the operator interface: creates the first operator, manages users, and changes a user's own password.
+//! Confirms and changes a user's own password, and creates the first operator.
 
-use crate::domain::render::operator::{USER_LIST, UserView};
-use crate::domain::user::inputs::{ChangePassword, ChangeUser, ConfirmPassword, CreateUser, SetUp};
-use crate::domain::{Refusal, RefusalCode, Role, render};
-use crate::http::auth::Operator;
+use crate::domain::render::operator::UserView;
+use crate::domain::user::inputs::{ChangePassword, ConfirmPassword, SetUp};
+use crate::domain::{Refusal, RefusalCode, render};
 use crate::http::operator::session::with_session_cookie;
 use crate::http::password::{self, ClientIdentity};
 use crate::http::reply::Reply;
 use crate::http::request::Call;
-use crate::http::route::{
-    Body, Handler, PRIVATE, RecentPassword, Resource, Route, RouteAnswer, Tag,
-};
+use crate::http::route::{Body, Handler, PRIVATE, Resource, Route, RouteAnswer, Tag};
 use crate::http::second_factor_code::CodeAttempt;
+use crate::service::users::FirstOperator;
 use crate::service::users::members::{NewSession, VerifiedCredentials};
-use crate::service::users::{FirstOperator, NewUser, UserWithAccount};
-use crate::service::{Error, Json, Member};
+use crate::service::{Error, Member};
 use hyper::StatusCode;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// Routes of users and of their passwords.
+/// Routes of passwords.
 pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
@@ -70,62 +67,15 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             handler: Handler::Open(|call| Box::pin(set_up(call))),
             ..PRIVATE
         },
-        Route {
-            operation: "listUsers",
-            tag: Some(Tag::OperatorUsers),
-            path: "/dashboard/api/users",
-            summary: "Lists every user, disabled ones included.",
-            answers: &[RouteAnswer::json(200, "The users, oldest first.", &USER_LIST)],
-            handler: Handler::Operator(|call, operator| Box::pin(list(call, operator))),
-            ..PRIVATE
-        },
-        Route {
-            operation: "createUser",
-            tag: Some(Tag::OperatorUsers),
-            method: "POST",
-            path: "/dashboard/api/users",
-            summary: "Creates a user: an operator, or a user of a merchant's account.",
-            body: Body::required(&CreateUser::COMPONENT),
-            answers: &[RouteAnswer::json(201, "The user.", &UserView::COMPONENT)],
-            refusals: &[RefusalCode::TooManyAttempts],
-            recent_password: RecentPassword::Always,
-            handler: Handler::Operator(|call, operator| Box::pin(create(call, operator))),
-            ..PRIVATE
-        },
-        Route {
-            operation: "changeUser",
-            tag: Some(Tag::OperatorUsers),
-            method: "PATCH",
-            path: "/dashboard/api/users/{id}",
-            summary: "Disables or enables a user, or sets another password. The user's sessions end.",
-            body: Body::required(&ChangeUser::COMPONENT),
-            answers: &[RouteAnswer::json(200, "The user.", &UserView::COMPONENT)],
-            refusals: &[RefusalCode::InvalidTransition, RefusalCode::TooManyAttempts],
-            recent_password: RecentPassword::Always,
-            handler: Handler::Operator(|call, operator| Box::pin(change_user(call, operator))),
-            ..PRIVATE
-        },
-        Route {
-            operation: "turnSecondFactorOff",
-            tag: Some(Tag::OperatorUsers),
-            method: "DELETE",
-            path: "/dashboard/api/users/{id}/second-factor",
-            summary: "Turns off the second factor of another user who has lost it. The user's sessions end.",
-            answers: &[RouteAnswer::empty(204, "Turned off.")],
-            recent_password: RecentPassword::Always,
-            handler: Handler::Operator(|call, operator| {
-                Box::pin(turn_off_second_factor(call, operator))
-            }),
-            ..PRIVATE
-        },
     ],
 };
 
 /// POST /dashboard/api/setup
 async fn set_up(call: Call) -> Result<Reply, Error> {
     let begun = create_first_operator(&call, &call.body_fields()?).await?;
-    let made = UserWithAccount { user: begun.member.user().clone(), account_id: None };
-    Ok(with_session_cookie(&call, user_reply(StatusCode::CREATED, &made)?, &begun))
+    let made = Reply::ok(render::operator::user(begun.member.user(), None)?);
+    let made = Reply { status: StatusCode::CREATED, ..made };
+    Ok(with_session_cookie(&call, made, &begun))
 }
 
 /// Creates the first operator from a body with `token`, `email`, `password` and `shop`, and signs the operator in.
@@ -144,52 +94,6 @@ pub(in crate::http) async fn create_first_operator(
     let real_now = call.http.clock.real_now();
     let first = FirstOperator { token, email, password_hash, shop, client: turn.client, real_now };
     service.create_first_operator(call.now, first).await
-}
-
-/// GET /dashboard/api/users
-async fn list(call: Call, _: Operator) -> Result<Reply, Error> {
-    let users = call.http.service.users()?;
-    Reply::list(&users.iter().map(user_json).collect::<Result<Vec<Json>, Error>>()?)
-}
-
-/// POST /dashboard/api/users
-async fn create(call: Call, operator: Operator) -> Result<Reply, Error> {
-    let input = CreateUser::read(&call.body_fields()?)?;
-    let new = NewUser {
-        email: input.email,
-        role: input.role.ok_or_else(|| {
-            Refusal::field("role", format!("must be one of {}", Role::TEXTS.join(", ")))
-        })?,
-        account: input.account,
-    };
-    let turn = ClientIdentity::for_member(&operator);
-    let hash = password::hash_password(&call.http, &turn, input.password).await?;
-    let (service, actor) = (&call.http.service, operator.actor());
-    let made = service.create_user(call.now, actor, new, hash).await?;
-    user_reply(StatusCode::CREATED, &made)
-}
-
-/// PATCH /dashboard/api/users/{id}
-async fn change_user(call: Call, operator: Operator) -> Result<Reply, Error> {
-    let ChangeUser { disabled, password } = ChangeUser::read(&call.body_fields()?)?;
-    let id = call.uuid("user")?;
-    let hash = match password {
-        Some(password) => {
-            let turn = ClientIdentity::for_member(&operator);
-            Some(password::hash_password(&call.http, &turn, password).await?)
-        }
-        None => None,
-    };
-    let (service, actor) = (&call.http.service, operator.actor());
-    let changed = service.change_user(call.now, actor, id, disabled, hash).await?;
-    user_reply(StatusCode::OK, &changed)
-}
-
-/// DELETE /dashboard/api/users/{id}/second-factor
-async fn turn_off_second_factor(call: Call, operator: Operator) -> Result<Reply, Error> {
-    let (service, id) = (&call.http.service, call.uuid("user")?);
-    service.turn_off_factor_of_other(call.now, &operator, id).await?;
-    Ok(Reply::no_content())
 }
 
 /// PUT /dashboard/api/session/password
@@ -243,13 +147,4 @@ fn with_password_field(error: Error) -> Error {
         }
         other => other,
     }
-}
-
-/// Renders a user and the user's account as JSON.
-fn user_json(known: &UserWithAccount) -> Result<Json, Error> {
-    Ok(render::operator::user(&known.user, known.account_id.as_deref())?)
-}
-
-fn user_reply(status: StatusCode, user: &UserWithAccount) -> Result<Reply, Error> {
-    Ok(Reply { status, ..Reply::ok(user_json(user)?) })
 }
