@@ -333,9 +333,9 @@ fn start_handler(
     }
     let bytes: &[u8] = body.as_deref().unwrap_or_default();
     let admitted = admit(http, route, &parts, bytes, limits)?;
-    let quota_owner = admitted.quota_owner();
+    let quota_owner = admitted.quota_owner;
     let query = Query::parse(query_text, route.query)?;
-    let answering = admitted.run(Call {
+    let answering = (admitted.handler)(Call {
         http: Arc::clone(http),
         now: http.now(),
         headers: parts.headers,

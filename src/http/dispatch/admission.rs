@@ -2,58 +2,30 @@
 
 use crate::api::operation::{Context, Job, OperationFn, Outcome};
 use crate::domain::Refusal;
-use crate::http::auth::{self, Operator, Scraper};
+use crate::http::auth;
+use crate::http::limit;
+use crate::http::operations::run_operation;
 use crate::http::request::Call;
 use crate::http::route::{Handler, ReplyFuture, Route};
 use crate::http::state::HttpState;
-use crate::http::state::sandbox::Sandbox;
-use crate::http::{limit, operations};
 use crate::service::{Caller, Error, Member, QuotaOwner};
 use hyper::HeaderMap;
 use hyper::header::{HeaderName, HeaderValue, RETRY_AFTER};
 use hyper::http::request::Parts;
 use std::sync::Arc;
 
-/// A handler with the proof of authentication that it requires.
-pub(super) enum AdmittedHandler {
-    Open(fn(Call) -> ReplyFuture),
-    Session(fn(Call, Member) -> ReplyFuture, Member),
-    Operator(fn(Call, Operator) -> ReplyFuture, Operator),
-    Metrics(fn(Call, Scraper) -> ReplyFuture, Scraper),
-    Sandbox(fn(Call, Arc<Sandbox>) -> ReplyFuture, Arc<Sandbox>),
-    Declared(&'static Route, Option<QuotaOwner>, BoundFunction),
+/// A request whose caller is authenticated.
+pub(super) struct AdmittedRequest {
+    /// Caller whose quota the request uses, `None` without a key or a session.
+    pub(super) quota_owner: Option<QuotaOwner>,
+    /// The handler of the route, bound to the proof of authentication that it requires.
+    pub(super) handler: BoundHandler,
 }
+
+type BoundHandler = Box<dyn FnOnce(Call) -> ReplyFuture + Send>;
 
 /// The function of a declared operation, bound to its caller.
 type BoundFunction = Box<dyn FnOnce(&Context<'_>) -> Result<Job, Error> + Send>;
-
-impl AdmittedHandler {
-    /// Returns the caller whose quota the request uses, `None` without a key or a session.
-    pub(super) fn quota_owner(&self) -> Option<QuotaOwner> {
-        match self {
-            AdmittedHandler::Declared(_, quota_owner, _) => *quota_owner,
-            AdmittedHandler::Session(_, member) => Some(member.quota_owner()),
-            AdmittedHandler::Operator(_, operator) => Some(operator.quota_owner()),
-            AdmittedHandler::Open(_)
-            | AdmittedHandler::Metrics(..)
-            | AdmittedHandler::Sandbox(..) => None,
-        }
-    }
-
-    /// Calls the handler with the proof of authentication.
-    pub(super) fn run(self, call: Call) -> ReplyFuture {
-        match self {
-            AdmittedHandler::Open(handler) => handler(call),
-            AdmittedHandler::Session(handler, member) => handler(call, member),
-            AdmittedHandler::Operator(handler, operator) => handler(call, operator),
-            AdmittedHandler::Metrics(handler, scraper) => handler(call, scraper),
-            AdmittedHandler::Sandbox(handler, sandbox) => handler(call, sandbox),
-            AdmittedHandler::Declared(route, quota_owner, function) => {
-                operations::run_operation(&call, route, quota_owner, function)
-            }
-        }
-    }
-}
 
 /// Authenticates the caller of a route. Stores the rate limit headers in `limits`, because error answers have these
 /// headers as well. `body` is empty if the body could not be read.
@@ -63,32 +35,36 @@ pub(super) fn admit(
     parts: &Parts,
     body: &[u8],
     limits: &mut Vec<(HeaderName, HeaderValue)>,
-) -> Result<AdmittedHandler, Error> {
+) -> Result<AdmittedRequest, Error> {
     let (method, headers) = (&parts.method, &parts.headers);
-    Ok(match route.handler {
-        Handler::Open(handler) => AdmittedHandler::Open(handler),
+    let (quota_owner, handler): (_, BoundHandler) = match route.handler {
+        Handler::Open(handler) => (None, Box::new(handler)),
         Handler::Session(handler) => {
             let member = auth::authenticate_member(http, method, headers)?;
             require_recent_password(http, route, &member, body)?;
-            AdmittedHandler::Session(handler, member)
+            (Some(member.quota_owner()), Box::new(move |call| handler(call, member)))
         }
         Handler::Operator(handler) => {
             let operator = auth::authenticate_operator(http, method, headers)?;
             require_recent_password(http, route, &operator, body)?;
-            AdmittedHandler::Operator(handler, operator)
+            (Some(operator.quota_owner()), Box::new(move |call| handler(call, operator)))
         }
         Handler::Metrics(handler) => {
-            AdmittedHandler::Metrics(handler, auth::authenticate_scraper(http, headers)?)
+            let scraper = auth::authenticate_scraper(http, headers)?;
+            (None, Box::new(move |call| handler(call, scraper)))
         }
         Handler::Sandbox(handler) => {
-            AdmittedHandler::Sandbox(handler, auth::admit_to_sandbox(http, headers)?)
+            let sandbox = auth::admit_to_sandbox(http, headers)?;
+            (None, Box::new(move |call| handler(call, sandbox)))
         }
         Handler::Declared(operation) => {
             let (quota_owner, function) =
                 admit_declared(http, route, operation.run, parts, body, limits)?;
-            AdmittedHandler::Declared(route, quota_owner, function)
+            let run = move |call: Call| run_operation(&call, route, quota_owner, function);
+            (quota_owner, Box::new(run))
         }
-    })
+    };
+    Ok(AdmittedRequest { quota_owner, handler })
 }
 
 /// Authenticates the caller of an operation that `api` declares, and binds the caller to the operation's function.
