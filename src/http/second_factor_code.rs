@@ -4,11 +4,12 @@
 //! password does not reset the count of wrong codes. A right code that was used before does not count as wrong.
 
 use super::password::ClientIdentity;
+use super::request::Call;
 use super::state::HttpState;
 use super::throttle::{Target, Throttle};
 use crate::domain::{EnteredCode, Refusal, RefusalCode, second_factor};
-use crate::service::Error;
-use crate::service::users::members::CredentialSnapshot;
+use crate::service::users::members::{CredentialSnapshot, VerifiedCredentials, VerifiedUser};
+use crate::service::{Error, Service};
 use std::sync::Arc;
 
 /// An attempt to enter a second-factor code. The attempt is counted only if the request contains a code.
@@ -70,6 +71,28 @@ impl CodeAttempt {
             .await
             .map_err(|error| Error::Failed(format!("a code was not looked at: {error}")))?
     }
+}
+
+/// Runs `work` with a verified password and the code of the request, and counts the code.
+///
+/// # Errors
+/// The errors of [`CodeAttempt::run_counted`].
+pub(super) async fn run_with_code<T, F>(
+    call: &Call,
+    turn: &ClientIdentity,
+    proven: VerifiedUser,
+    code: Option<EnteredCode>,
+    work: impl FnOnce(Arc<Service>, VerifiedCredentials) -> F,
+) -> Result<T, Error>
+where
+    T: Send + 'static,
+    F: Future<Output = Result<T, Error>> + Send + 'static,
+{
+    let http = &call.http;
+    let attempt = CodeAttempt::new(http, turn, proven.credential_snapshot(), code.as_ref())?;
+    let client = ClientIdentity::for_client(call).client;
+    let given = VerifiedCredentials { proven, code, client, real_now: http.clock.real_now() };
+    attempt.run_counted(&http.throttle, work(Arc::clone(&http.service), given)).await
 }
 
 fn is_wrong_code(refusal: &Refusal) -> bool {

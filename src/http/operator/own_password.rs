@@ -8,13 +8,12 @@ use crate::http::password::{self, ClientIdentity};
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::http::route::{Body, Handler, PRIVATE, Resource, Route, RouteAnswer, Tag};
-use crate::http::second_factor_code::CodeAttempt;
+use crate::http::second_factor_code::run_with_code;
 use crate::service::users::FirstOperator;
-use crate::service::users::members::{NewSession, VerifiedCredentials};
+use crate::service::users::members::NewSession;
 use crate::service::{Error, Member};
 use hyper::StatusCode;
 use serde_json::{Map, Value};
-use std::sync::Arc;
 
 /// Routes of passwords.
 pub(in crate::http) static RESOURCE: Resource = Resource {
@@ -104,16 +103,11 @@ async fn change_own_password(call: Call, member: Member) -> Result<Reply, Error>
     let (turn, email) = (ClientIdentity::for_member(&member), &member.user().email);
     let replaced = password::verify_and_hash_new(http, &turn, email, old, new).await;
     let (proven, hash) = replaced.map_err(with_password_field)?;
-    let attempt = CodeAttempt::new(http, &turn, proven.credential_snapshot(), code.as_ref())?;
-    let given = VerifiedCredentials {
-        proven,
-        code,
-        client: ClientIdentity::for_client(&call).client,
-        real_now: http.clock.real_now(),
-    };
-    let (service, now) = (Arc::clone(&http.service), call.now);
-    let changing = async move { service.change_own_password(now, given, hash).await };
-    attempt.run_counted(&http.throttle, changing).await?;
+    let now = call.now;
+    run_with_code(&call, &turn, proven, code, |service, given| async move {
+        service.change_own_password(now, given, hash).await
+    })
+    .await?;
     Ok(Reply::no_content())
 }
 
@@ -124,16 +118,11 @@ async fn confirm_password(call: Call, member: Member) -> Result<Reply, Error> {
     let (turn, email) = (ClientIdentity::for_member(&member), &member.user().email);
     let proven = password::verify_user(http, &turn, email, password).await;
     let proven = proven.map_err(with_password_field)?;
-    let attempt = CodeAttempt::new(http, &turn, proven.credential_snapshot(), code.as_ref())?;
-    let given = VerifiedCredentials {
-        proven,
-        code,
-        client: ClientIdentity::for_client(&call).client,
-        real_now: http.clock.real_now(),
-    };
-    let (service, now) = (Arc::clone(&http.service), call.now);
-    let confirming = async move { service.confirm_password(now, &member, given).await };
-    attempt.run_counted(&http.throttle, confirming).await?;
+    let now = call.now;
+    run_with_code(&call, &turn, proven, code, |service, given| async move {
+        service.confirm_password(now, &member, given).await
+    })
+    .await?;
     Ok(Reply::no_content())
 }
 

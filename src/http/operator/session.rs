@@ -8,12 +8,11 @@ use crate::http::password::{self, ClientIdentity};
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::http::route::{Body, Handler, PRIVATE, Resource, Route, RouteAnswer, Tag};
-use crate::http::second_factor_code::CodeAttempt;
-use crate::service::users::members::{NewSession, VerifiedCredentials};
+use crate::http::second_factor_code::run_with_code;
+use crate::service::users::members::NewSession;
 use crate::service::{Error, Member};
 use hyper::StatusCode;
 use hyper::header::SET_COOKIE;
-use std::sync::Arc;
 
 /// Routes of the session.
 pub(in crate::http) static RESOURCE: Resource = Resource {
@@ -65,15 +64,13 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 async fn sign_in(call: Call) -> Result<Reply, Error> {
     check_same_site(&call.http, &call.headers)?;
     let SignIn { email, password, code } = SignIn::read(&call.body_fields()?)?;
-    let http = &call.http;
     let turn = ClientIdentity::for_client(&call);
-    let proven = password::verify_user(http, &turn, &email, password).await?;
-    let attempt = CodeAttempt::new(http, &turn, proven.credential_snapshot(), code.as_ref())?;
-    let given =
-        VerifiedCredentials { proven, code, client: turn.client, real_now: http.clock.real_now() };
-    let (service, now) = (Arc::clone(&http.service), call.now);
-    let signing_in = async move { service.sign_in(now, given).await };
-    let begun = attempt.run_counted(&http.throttle, signing_in).await?;
+    let proven = password::verify_user(&call.http, &turn, &email, password).await?;
+    let now = call.now;
+    let begun = run_with_code(&call, &turn, proven, code, |service, given| async move {
+        service.sign_in(now, given).await
+    })
+    .await?;
     let (member, end) = (&begun.member, Some(begun.expires_at));
     let session = session_reply(&call, member, end, StatusCode::CREATED)?;
     Ok(with_session_cookie(&call, session, &begun))
