@@ -14,7 +14,6 @@ pub enum Job {
     Done(Outcome),
     /// A long read. It waits for the caller's turn, and then runs on its own thread.
     Read(ReadWork),
-    /// One write transaction.
     Write(WriteWork),
     /// A future, for operations that call an async function of the service.
     Wait(WaitWork),
@@ -22,27 +21,20 @@ pub enum Job {
     Hash(Member, String, HashWork),
 }
 
-/// Function of a long read.
 pub type ReadWork = Box<dyn FnOnce(&Service) -> Result<Outcome, Error> + Send>;
 
-/// Function of a write transaction.
 pub type WriteWork = Box<dyn FnOnce(&Step<'_>) -> Result<Outcome, Error> + Send>;
 
-/// Future that returns the outcome of an operation.
 pub type WaitWork = Pin<Box<dyn Future<Output = Result<Outcome, Error>> + Send>>;
 
 /// Function that gets the hash of a password.
 pub type HashWork = Box<dyn FnOnce(String) -> WaitWork + Send>;
 
-/// Result of a successful operation.
 pub struct Outcome {
-    /// Kind of success.
     pub success: Success,
-    /// Resource or list in the outcome.
     pub body: OutcomeBody,
 }
 
-/// Body of an outcome, as JSON.
 pub enum OutcomeBody {
     /// Empty text, sent with the media type of JSON.
     Empty,
@@ -61,15 +53,10 @@ pub enum OutcomeBody {
 }
 
 impl Outcome {
-    /// Returns an outcome with a view as JSON.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] if serialization fails. No view makes serialization fail.
     pub fn ok(view: &impl Serialize) -> Result<Outcome, Error> {
         Ok(Outcome::resource(to_raw_value(view)?))
     }
 
-    /// Returns an outcome with a resource made for this answer.
     pub fn resource(json: Json) -> Outcome {
         Outcome { success: Success::Ok, body: OutcomeBody::Unshared(json) }
     }
@@ -79,10 +66,6 @@ impl Outcome {
         Outcome { success: Success::Ok, body: OutcomeBody::Shared(json) }
     }
 
-    /// Returns an outcome with a list of views.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] if serialization fails. No view makes serialization fail.
     pub fn list(data: &[impl Serialize]) -> Result<Outcome, Error> {
         #[derive(Serialize)]
         struct List<'a, T> {
@@ -96,7 +79,6 @@ impl Outcome {
         Outcome { success: Success::Ok, body: OutcomeBody::Page(data, next_before) }
     }
 
-    /// Returns an outcome with a page made only for this answer.
     pub fn from_page(page: Page) -> Outcome {
         Outcome { success: Success::Ok, body: OutcomeBody::UnsharedPage(page) }
     }
@@ -111,20 +93,14 @@ impl Outcome {
         Outcome { success, body: OutcomeBody::Stored(response.body) }
     }
 
-    /// Returns an outcome with the view of a created resource.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] if serialization fails. No view makes serialization fail.
     pub fn created(view: &impl Serialize) -> Result<Outcome, Error> {
         Ok(Outcome { success: Success::Created, body: OutcomeBody::Unshared(to_raw_value(view)?) })
     }
 
-    /// Returns an outcome with a created resource made for this answer.
     pub fn created_resource(json: Json) -> Outcome {
         Outcome { success: Success::Created, body: OutcomeBody::Unshared(json) }
     }
 
-    /// An outcome without a body.
     pub const NOTHING: Outcome = Outcome { success: Success::Nothing, body: OutcomeBody::Empty };
 
     /// An outcome without a body and without a media type.
@@ -133,10 +109,6 @@ impl Outcome {
 }
 
 impl Job {
-    /// Returns a finished job with a list of views.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] if serialization fails. No view makes serialization fail.
     pub fn list(data: &[impl Serialize]) -> Result<Job, Error> {
         Outcome::list(data).map(Job::Done)
     }
@@ -190,12 +162,9 @@ impl Job {
 /// Kinds of success, each with an HTTP status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Success {
-    /// A resource or a list is returned.
     Ok,
-    /// A resource was created.
     Created,
     /// A resource was accepted and will still change.
     Accepted,
-    /// Nothing is returned.
     Nothing,
 }

@@ -152,7 +152,6 @@ impl ControlOperations {
         run_blocking(move || snapshots::save_snapshot(&file, &name, now)).await
     }
 
-    /// Restores a named snapshot.
     async fn restore(&self, name: String) -> Result<(), Error> {
         self.resets.send_modify(|count| *count = count.wrapping_add(1));
         let _alone = self.one_at_a_time.lock().await;
@@ -187,7 +186,6 @@ impl ControlOperations {
     }
 }
 
-/// Returns `target` if the clock can move to it.
 fn check_clock_target(now: Time, target: Time, param: &str) -> Result<Time, Refusal> {
     if (now..=LATEST).contains(&target) {
         Ok(target)

@@ -53,7 +53,6 @@ pub struct HttpState {
     pub(super) throttle: Arc<Throttle>,
     pub(super) hashing: HashingQueue,
     pub(super) long_reads: LongReads,
-    /// Permits for large answers in transmission.
     pub(super) large_answers: PermitPool<QuotaOwner>,
     /// Permits for files that callers are sending.
     pub(super) uploads: PermitPool<QuotaOwner>,
@@ -176,7 +175,6 @@ impl HttpState {
         self.closed.send_replace(true);
     }
 
-    /// Returns `true` if the server is shutting down.
     pub(super) fn is_closed(&self) -> bool {
         *self.closed.borrow()
     }
@@ -222,16 +220,12 @@ impl HttpState {
         self.controls_document.get_or_init(make).clone()
     }
 
-    /// Returns the topics of the API reference.
     pub(super) fn reference_topics(&self) -> Vec<Topic> {
         (self.interface.reference)(&self.public_url, self.sandbox.is_some())
     }
 
     /// Returns a page of the API reference, compressed with gzip: `None` for an unknown name. The first call creates all
     /// pages with `make`.
-    ///
-    /// # Errors
-    /// The errors of `make`.
     pub(super) fn reference_page(
         &self,
         name: &str,

@@ -87,7 +87,6 @@ struct Failures {
 
 type Buckets = ExpiringMap<ThrottleKey, Bucket>;
 
-/// Failures of one client at one target.
 #[derive(Clone, Copy)]
 struct ClientFailures {
     times: u32,
@@ -120,7 +119,6 @@ impl Throttle {
         Ok(())
     }
 
-    /// Records that an attempt succeeded.
     pub(super) fn record_success(&self, target: &Target, client: &str) {
         self.lock().record_success(target, client);
     }
@@ -250,14 +248,12 @@ impl FailureCounts {
 }
 
 impl Failures {
-    /// Creates counters for at most `max` clients and `max` groups.
     fn new(max: usize) -> Failures {
         Failures { per_client: ExpiringMap::new(max), per_group: ExpiringMap::new(max) }
     }
 }
 
 impl Expire for ClientFailures {
-    /// Returns `true` if the failures are old enough to be forgotten.
     fn has_expired(&self, now: Time) -> bool {
         now.since_ms(self.until) > WAIT_MS_MAX
     }

@@ -30,7 +30,6 @@ pub struct SandboxSettings {
     pub allow_remote: bool,
 }
 
-/// State of a running sandbox.
 pub(in crate::http) struct Sandbox {
     pub(in crate::http) control: Arc<dyn SandboxControls>,
     pub(in crate::http) inboxes: Arc<Inboxes>,
