@@ -56,7 +56,8 @@
 //! 6. `service::observations` records an observation: `recipient` finds the invoice, customer or destination. For an
 //!    invoice, [`service::intake`] (`payment`) values it. Once it is confirmed, `book_change` books the sale and the fee
 //!    that [`domain::ledger`] computes.
-//! 7. `service::settle` recomputes the invoice by [`domain::status`], and records its event.
+//! 7. `service::settle` recomputes the invoice by [`domain::invoice`] (`recompute`) and [`domain::status`], and records
+//!    its event.
 //! 8. [`store`]: `observations`, `observations_on_chain`, `payments`, `ledger` and `invoices` in one commit for each
 //!    batch; `chain_cursors` moves with the last batch of new observations.
 //!
@@ -69,7 +70,7 @@
 //! 4. `service::quotes` with [`domain::quote`] fixes the rate if the request names a coin, [`service::pools`] assigns
 //!    the address.
 //! 5. [`domain::render`] makes the JSON that the response and the event share.
-//! 6. `service::settle` and [`service::events`] record the event, and its deliveries for [`service::webhooks`].
+//! 6. [`service::events`] (`record_invoice_event`) records the event, and its deliveries for [`service::webhooks`].
 //! 7. [`store`]: `invoices`, `quotes`, `addresses`, `invoice_steps`, `idempotency`, `events`, `deliveries` in one
 //!    commit.
 //!

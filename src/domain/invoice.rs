@@ -4,12 +4,15 @@
 
 pub mod draft;
 pub mod search;
+#[cfg(test)]
+pub(super) mod tests;
 
 use super::asset::{Asset, Mode};
 use super::money::coin::{Rate, Units};
-use super::money::{Bps, Cents, Currency};
+use super::money::{Bps, Cents, Currency, Overflow};
 use super::payment::Payment;
-use super::quote::Quote;
+use super::quote::{Quote, current_quote};
+use super::scanned::{LaggingChains, awaited_chains};
 use super::status::{InvoiceStatus, InvoiceTerms, PaymentFacts, invoice_status};
 use super::time::Time;
 use serde_json::value::RawValue;
@@ -113,5 +116,70 @@ impl Invoice {
     pub fn status_at(&self, payments: &[Payment], now: Time) -> InvoiceStatus {
         let judged: Vec<PaymentFacts> = payments.iter().map(PaymentFacts::from).collect();
         invoice_status(&self.terms(), &judged, now)
+    }
+
+    /// Returns the time for which the status of the invoice is computed.
+    ///
+    /// For an expired or failed invoice, the time is never before the invoice's deadline. A late request or a clock
+    /// that was set back therefore does not reopen the invoice.
+    ///
+    /// While an invoice waits for a lagging chain, returns the time up to which the chain has been scanned.
+    pub fn status_time(&self, scanned: &LaggingChains, now: Time) -> Time {
+        let deadline = self.terms().deadline();
+        match self.status {
+            InvoiceStatus::Expired | InvoiceStatus::Failed => now.max(deadline),
+            InvoiceStatus::Created
+            | InvoiceStatus::AwaitingPayment
+            | InvoiceStatus::Detected
+            | InvoiceStatus::Confirmed
+            | InvoiceStatus::Overpaid
+            | InvoiceStatus::Underpaid
+            | InvoiceStatus::PaidLate
+            | InvoiceStatus::Cancelled => scanned.status_time(&self.waits_for, deadline, now),
+        }
+    }
+
+    /// Computes the fields of the invoice that follow from its payments, its quotes and the time.
+    ///
+    /// # Errors
+    /// [`Overflow`] if the received amount overflows.
+    pub fn recompute(
+        &mut self,
+        payments: &[Payment],
+        quotes: &[Quote],
+        scanned: &LaggingChains,
+        now: Time,
+    ) -> Result<(), Overflow> {
+        self.waits_for = awaited_chains(self.mode, quotes, self.terms().deadline());
+        let at = self.status_time(scanned, now);
+        let is_own = |seq: &i64| quotes.iter().any(|quote| quote.seq == *seq && !quote.given);
+        // A selected quote is deselected if its address does not belong to the invoice.
+        self.picked_quote = self.picked_quote.filter(is_own);
+        self.status = self.status_at(payments, at);
+        let picked = quotes.iter().find(|quote| Some(quote.seq) == self.picked_quote);
+        // An open invoice requests payment at an address that it owns, even if payments arrived at other addresses.
+        let current = current_quote(quotes, payments, self.picked_quote)
+            .filter(|quote| !(quote.given && self.status.is_open()))
+            .or(picked);
+        // Without a selected quote, the quote of the counted payments is selected.
+        self.picked_quote = self.picked_quote.or(current.map(|quote| quote.seq));
+        self.coin = current.map(InvoiceCoin::from);
+        self.amount_received = self.received_amount(payments)?;
+        Ok(())
+    }
+
+    /// Returns the sum of seen and confirmed payments in the invoice's coin. `None` if there are none.
+    fn received_amount(&self, payments: &[Payment]) -> Result<Option<Units>, Overflow> {
+        let Some(coin) = &self.coin else {
+            return Ok(None);
+        };
+        let mut counted = payments
+            .iter()
+            .filter(|payment| payment.counts_for_invoice() && payment.asset == coin.asset)
+            .peekable();
+        if counted.peek().is_none() {
+            return Ok(None);
+        }
+        counted.try_fold(Units::ZERO, |sum, payment| sum.plus(payment.amount)).map(Some)
     }
 }

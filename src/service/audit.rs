@@ -13,7 +13,6 @@ mod states;
 
 use self::history::check_history;
 use super::Error;
-use super::settle::compute_invoice;
 use crate::domain::progress::{ignore_progress, to_count};
 use crate::domain::time::HOUR_MS;
 use crate::domain::{Cents, Invoice, LaggingChains, LogHead, Progress, ProgressSink, Time};
@@ -181,13 +180,13 @@ fn check_invoice(
     newest_events::check_invoice(db, &stored, &payments, &quotes, report)?;
     // The expected invoice: recomputed for the time `tick`, at which a worker last updated statuses.
     let mut right = stored.clone();
-    compute_invoice(&mut right, &payments, &quotes, scanned, tick)?;
+    right.recompute(&payments, &quotes, scanned, tick)?;
     let deadline = stored.terms().deadline();
     let due_at = scanned.expires_at(&right.waits_for, deadline);
     let is_overdue = stored.status.is_open() && tick.since_ms(due_at) <= OVERDUE_MS_MAX;
     if is_overdue && right.status != stored.status {
         right = stored.clone();
-        compute_invoice(&mut right, &payments, &quotes, scanned, deadline.plus_ms(-1))?;
+        right.recompute(&payments, &quotes, scanned, deadline.plus_ms(-1))?;
     }
     let coin = |of: &Invoice| {
         of.coin.as_ref().map_or("no coin".to_owned(), |coin| {

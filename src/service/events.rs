@@ -3,8 +3,10 @@
 //! Invariant: a change, its event and the event's deliveries are written in one transaction.
 
 use super::page::{Page, find_page_start};
-use super::{Error, Scope, Service};
-use crate::domain::{EventType, Mode, Refusal, ResourceKind, SiteUrl, Time, id};
+use super::{Error, Scope, Service, Step};
+use crate::domain::{
+    EventType, Invoice, InvoiceStatus, Mode, Refusal, ResourceKind, SiteUrl, Time, id,
+};
 use crate::store::deliveries::DeliveryReceiver;
 use crate::store::{PageBounds, Tx, deliveries, endpoints, events};
 use serde_json::value::RawValue;
@@ -21,6 +23,27 @@ pub(super) struct EventSubject<'a> {
     pub(super) own_url: Option<&'a str>,
     /// Status of the invoice or deposit before, if the event tells of a change of its status.
     pub(super) status_before: Option<&'a str>,
+}
+
+/// Records an event of an invoice. `object` is the invoice as JSON, and `status_before` its status before if that has
+/// changed.
+pub(super) fn record_invoice_event(
+    step: &Step<'_>,
+    invoice: &Invoice,
+    object: &RawValue,
+    kind: EventType,
+    status_before: Option<InvoiceStatus>,
+) -> Result<(), Error> {
+    let Step { tx, now, .. } = *step;
+    let subject = EventSubject {
+        account: invoice.account,
+        mode: invoice.mode,
+        id: &invoice.id,
+        object,
+        own_url: invoice.webhook_url.as_deref(),
+        status_before: status_before.map(InvoiceStatus::as_str),
+    };
+    record_event(tx, now, kind, &subject)
 }
 
 /// Stores an event, and one delivery for each receiver.

@@ -13,7 +13,7 @@ pub(in crate::service) use create::{check_may_create, new_invoice};
 use super::cache::Generation;
 use super::idempotency::{CreateResponse, IdempotencySlot, run_once};
 use super::lookups::owned_invoice;
-use super::settle::{SettleCause, invoice_status_time, settle_invoice};
+use super::settle::{SettleCause, settle_invoice};
 use super::{Error, Json, Scope, Service, Step, audit_log, page};
 use crate::domain::{Invoice, InvoiceStatus, Mode, Refusal, RefusalCode, Time, render};
 use crate::store::{PageBounds, Reader, chains, invoices, payments};
@@ -209,7 +209,7 @@ impl Service {
 pub(super) fn cancel_loaded_invoice(step: &Step<'_>, mut invoice: Invoice) -> Result<Json, Error> {
     let Step { service, tx, now } = *step;
     let payments = payments::of_invoice(tx, invoice.seq)?;
-    let at = invoice_status_time(&invoice, &chains::lagging_chains(tx)?, now);
+    let at = invoice.status_time(&chains::lagging_chains(tx)?, now);
     let open = invoice.status_at(&payments, at).is_open();
     if !open || payments.iter().any(|payment| payment.counts_for_invoice()) {
         let message = "only an invoice that is open and has no payment can be cancelled";

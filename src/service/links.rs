@@ -6,8 +6,8 @@
 
 pub mod editing;
 
+use super::events::record_invoice_event;
 use super::invoices::{check_may_create, new_invoice};
-use super::settle::record_invoice_event;
 use super::{Error, Service, Step};
 use crate::domain::invoice::draft::CreateInvoice;
 use crate::domain::link::OPEN_INVOICES_MAX;

@@ -8,7 +8,7 @@ use super::followed::lagging_chains;
 use super::lookups::owned_invoice;
 use super::pools::{claim_address, take_address};
 use super::rates::NoRate;
-use super::settle::{SettleCause, invoice_status_time, settle_invoice};
+use super::settle::{SettleCause, settle_invoice};
 use super::{Error, Json, Scope, Service, Step};
 use crate::domain::asset::ASSETS;
 use crate::domain::quote::{self, coin_unavailable};
@@ -277,7 +277,7 @@ fn check_coin_selectable(tx: &Tx<'_>, invoice: &Invoice, now: Time) -> Result<()
     let (payments, now) = (
         payments::of_invoice(tx, invoice.seq)?,
         // The check uses the current time even if a chain lags behind the clock.
-        invoice_status_time(invoice, &LaggingChains::default(), now),
+        invoice.status_time(&LaggingChains::default(), now),
     );
     let is_paid = payments.iter().any(|payment| payment.counts_for_invoice());
     let refusal = if is_paid && now < invoice.terms().deadline() {

@@ -3,93 +3,14 @@
 use super::{
     InvoiceChange, InvoiceHistory, InvoiceStep, TimelineEntry, TimelineEntryKind, timeline,
 };
-use crate::domain::asset::{Asset, Mode};
-use crate::domain::invoice::Invoice;
+use crate::domain::invoice::tests::{invoice, payment, quote, rate_of_80};
 use crate::domain::ledger::{LedgerEntry, LedgerKind, RefType};
-use crate::domain::money::coin::Units;
-use crate::domain::money::{Bps, Cents, Currency};
+use crate::domain::money::{Cents, Currency};
 use crate::domain::payment::{Payment, PaymentState};
 use crate::domain::quote::Quote;
 use crate::domain::rate::{RateQuote, RateSource};
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::{HOUR_MS, Time};
-use serde_json::value::RawValue;
-
-/// Returns an invoice of 100.00 EUR, due at 1000 ms, with a tolerance of 0.5 % below and above.
-fn invoice() -> Invoice {
-    Invoice {
-        seq: 1,
-        id: "i".to_owned(),
-        account: 1,
-        mode: Mode::Test,
-        order_id: None,
-        status: InvoiceStatus::Created,
-        amount: Cents(10_000),
-        currency: Currency::Eur,
-        description: None,
-        coin: None,
-        amount_received: None,
-        picked_quote: Some(1),
-        redirect_url: None,
-        cancel_url: None,
-        webhook_url: None,
-        metadata: RawValue::from_string("{}".to_owned()).unwrap_or_default(),
-        customer_email: None,
-        payment_link_id: None,
-        refunded: None,
-        under: Bps(50),
-        over: Bps(50),
-        created_at: Time(0),
-        expires_at: Time(1000),
-        confirmed_at: None,
-        cancelled_at: None,
-        waits_for: String::new(),
-    }
-}
-
-fn litecoin() -> &'static Asset {
-    Asset::find("LTC").unwrap_or(&crate::domain::asset::ASSETS[0])
-}
-
-/// Returns a payment with this value, in cents.
-fn payment(seq: i64, value: i64, on_time: bool) -> Option<Payment> {
-    Some(Payment {
-        seq,
-        id: format!("p{seq}"),
-        invoice: 1,
-        quote: 1,
-        observation: 1,
-        mode: Mode::Test,
-        asset: litecoin(),
-        txid: format!("t{seq}"),
-        position: 0,
-        amount: Units(100_000_000),
-        quoted: rate_of_80()?,
-        value: Cents(value),
-        on_time,
-        state: Seen,
-        was_confirmed: false,
-        seen_at: Time(0),
-        confirmed_at: None,
-    })
-}
-
-/// Returns a fixed rate of 80 EUR for one coin.
-fn rate_of_80() -> Option<RateQuote> {
-    Some(RateQuote::fixed("80".parse().ok()?, Time(1)))
-}
-
-fn quote() -> Option<Quote> {
-    Some(Quote {
-        given: false,
-        seq: 1,
-        asset: litecoin(),
-        quoted: rate_of_80()?,
-        amount_expected: Units(125_000_000),
-        address: "tltc1".to_owned(),
-        created_at: Time(1),
-    })
-}
 
 fn ledger_entry(payment: i64, kind: LedgerKind, amount: i64, at: i64) -> (i64, LedgerEntry) {
     let entry = LedgerEntry {

@@ -8,9 +8,9 @@ use crate::domain::{
     Account, Asset, Cents, EventType, Invoice, InvoiceChange, InvoiceStatus, LaggingChains, Mode,
     Refusal, RefusalCode, Time, id, render,
 };
+use crate::service::events::record_invoice_event;
 use crate::service::idempotency::{CreateResponse, IdempotencySlot, run_once};
 use crate::service::quotes::first_quote_of_new_invoice;
-use crate::service::settle::{compute_invoice, record_invoice_event};
 use crate::service::{Error, Json, Scope, Service, Step, audit_log};
 use crate::store::addresses::{self, AddressOwner};
 use crate::store::{Reader, Tx, accounts, chains, file, invoice_steps, invoices, quotes};
@@ -239,7 +239,7 @@ fn create_with_coin(
     if let Some((quote, _)) = &quote {
         invoice.picked_quote = Some(quote.seq);
         let quotes = std::slice::from_ref(quote);
-        compute_invoice(&mut invoice, &[], quotes, &LaggingChains::default(), now)?;
+        invoice.recompute(&[], quotes, &LaggingChains::default(), now)?;
     }
     let seq = invoices::insert(tx, &invoice)?.ok_or_else(invoice_not_written_error)?;
     if let Some((quote, taken)) = &quote {
