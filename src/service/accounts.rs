@@ -189,6 +189,7 @@ pub fn save(tx: &Tx<'_>, account: &Account, before: AccountStatus, now: Time) ->
         object: &object,
         own_url: None,
         status_before: None,
+        invoice: None,
     };
     record_event(tx, now, kind, &subject)
 }

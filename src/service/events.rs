@@ -23,6 +23,8 @@ pub(super) struct EventSubject<'a> {
     pub(super) own_url: Option<&'a str>,
     /// Status of the invoice or deposit before, if the event tells of a change of its status.
     pub(super) status_before: Option<&'a str>,
+    /// The refunded invoice as JSON, for a refund. The legacy body of the event contains this invoice.
+    pub(super) invoice: Option<&'a RawValue>,
 }
 
 /// Records an event of an invoice. `object` is the invoice as JSON, and `status_before` its status before if that has
@@ -42,6 +44,7 @@ pub(super) fn record_invoice_event(
         object,
         own_url: invoice.webhook_url.as_deref(),
         status_before: status_before.map(InvoiceStatus::as_str),
+        invoice: None,
     };
     record_event(tx, now, kind, &subject)
 }
@@ -53,19 +56,6 @@ pub(super) fn record_event(
     kind: EventType,
     subject: &EventSubject<'_>,
 ) -> Result<(), Error> {
-    record_event_with_invoice(tx, now, kind, subject, None)
-}
-
-/// Stores an event, and one delivery for each receiver.
-///
-/// `invoice` is the refunded invoice of a refund event. The legacy body of the event contains this invoice.
-pub(super) fn record_event_with_invoice(
-    tx: &Tx<'_>,
-    now: Time,
-    kind: EventType,
-    subject: &EventSubject<'_>,
-    invoice: Option<&RawValue>,
-) -> Result<(), Error> {
     let event_id = id::new_event(now, events::last_seq(tx)?.saturating_add(1));
     let (account, mode) = (subject.account, subject.mode);
     let new = events::NewEvent {
@@ -76,7 +66,7 @@ pub(super) fn record_event_with_invoice(
         object_id: subject.id,
         created_at: now,
         object: subject.object.get(),
-        invoice: invoice.map(RawValue::get),
+        invoice: subject.invoice.map(RawValue::get),
         status_before: subject.status_before,
     };
     let event = events::insert(tx, &new)?;
@@ -206,6 +196,7 @@ mod tests {
                     object,
                     own_url: None,
                     status_before: None,
+                    invoice: None,
                 };
                 record_event(step.tx, step.now, kind, &subject)
             })

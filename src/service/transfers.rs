@@ -26,7 +26,7 @@ pub use reviews::list_transfers_to_review;
 pub(super) use save::newest_proposals;
 pub(super) use watch::{oldest_approval_without_height, transactions_to_query};
 
-use super::events::{EventSubject, record_event_with_invoice};
+use super::events::{EventSubject, record_event};
 use super::transfers::by_hand::apply_step_by_hand;
 use super::transfers::destination::settle_destination_of;
 use super::{Error, Json, Scope, Service, Step, audit_log};
@@ -156,8 +156,9 @@ fn record_status_event(step: &Step<'_>, transfer: &Transfer) -> Result<(), Error
         object: &object,
         own_url: None,
         status_before: None,
+        invoice: invoice.as_deref(),
     };
-    record_event_with_invoice(tx, now, kind, &subject, invoice.as_deref())
+    record_event(tx, now, kind, &subject)
 }
 
 /// Stores a requested transfer, and moves its amount from the balance to reserved.

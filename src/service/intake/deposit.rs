@@ -142,6 +142,7 @@ pub(in crate::service) fn book_deposit(
             object: &object,
             own_url: None,
             status_before: status_before.map(DepositStatus::as_str),
+            invoice: None,
         };
         record_event(tx, now, EventType::DepositConfirmed, &subject)?;
     }
