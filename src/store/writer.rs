@@ -17,7 +17,6 @@ mod attempt;
 mod batch;
 mod deferred;
 mod disk;
-mod job;
 #[cfg(test)]
 mod tests;
 
@@ -31,7 +30,7 @@ use super::states::PendingChanges;
 use super::{OnCommit, Reader, StoreError};
 use crate::domain::asset::Chain;
 use crate::domain::{Mode, ResourceChange, ResourceKind};
-use job::{Job, SubmittedJob};
+use batch::{Job, SubmittedJob};
 use rusqlite::Connection;
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
