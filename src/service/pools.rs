@@ -10,9 +10,9 @@ use crate::domain::asset::Chain;
 use crate::domain::payable_address::reason_not_to_send;
 use crate::domain::render::pools::{PoolImportView, PoolView};
 use crate::domain::time::MINUTE_MS;
-use crate::domain::{Mode, Refusal, RefusalCode, Time, WalletAddress, address};
+use crate::domain::{Mode, Refusal, RefusalCode, Time, address};
 use crate::store::addresses::{self, AddressOwner};
-use crate::store::wallets::{self, WalletIndex, WalletRow};
+use crate::store::wallets::{self, WalletIndex};
 use crate::store::{Reader, Tx, accounts, pool_addresses};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
@@ -43,7 +43,7 @@ impl Service {
         Ok(self.pool_wallet(db, chain)?.is_some())
     }
 
-    /// Takes the next address of the chain's wallet.
+    /// Takes the next address of the chain's wallet to which no transfer sends money.
     fn derive_address(
         &self,
         tx: &Tx<'_>,
@@ -53,7 +53,8 @@ impl Service {
             return Ok(None);
         };
         while let Some(taken) = wallets::take_next_index(tx, &row)? {
-            if let Some(derived) = self.address_at_taken_index(tx, &row, taken)? {
+            let usable = |derived| skip_if_destination(tx, derived);
+            if let Some(derived) = self.stock.address(&row.wallet, taken.index, usable)? {
                 return Ok(Some((derived.address, Some(taken))));
             }
             log::warn!(
@@ -64,17 +65,6 @@ impl Service {
             row.next_index = row.next_index.saturating_add(1);
         }
         Ok(None)
-    }
-
-    /// Returns the address at an index that was just taken. `None` if a transfer sends money to this address.
-    fn address_at_taken_index(
-        &self,
-        db: &Reader<'_>,
-        row: &WalletRow,
-        taken: WalletIndex,
-    ) -> Result<Option<WalletAddress>, Error> {
-        let usable = |derived| skip_if_destination(db, derived);
-        self.stock.address(&row.wallet, taken.index, usable)
     }
 
     /// Returns the canonical forms of addresses that can receive live money.
