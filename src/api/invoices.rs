@@ -11,7 +11,7 @@ use crate::domain::invoice::draft::CreateInvoice;
 use crate::domain::render::{CreatedInvoiceView, InvoiceView};
 use crate::domain::{InvoiceStatus, RefusalCode, SimulatedAmount};
 use crate::service::invoices::InvoiceListQuery;
-use crate::service::{Caller, Error};
+use crate::service::{Caller, Error, Requester};
 use std::sync::Arc;
 
 const LIMIT_DEFAULT: u32 = 25;
@@ -163,7 +163,8 @@ fn create(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
     let client_key = context.idempotency_key.clone()?;
     let (service, caller, now) = (Arc::clone(context.service), Arc::clone(caller), context.now);
     Job::wait(async move {
-        let created = service.create_invoice(now, &caller, body, client_key);
+        let requester = Requester::Key(caller.key_id());
+        let created = service.create_invoice(now, &caller, requester, body, client_key);
         Ok(Outcome::from_create(created.await?))
     })
 }

@@ -7,8 +7,7 @@ use crate::domain::TransferKind;
 use crate::domain::fields::Component;
 use crate::domain::render::transfers::PayoutView;
 use crate::domain::transfer::inputs::CreatePayout;
-use crate::service::payouts::Requester;
-use crate::service::{Caller, Error};
+use crate::service::{Caller, Error, Requester};
 use std::sync::Arc;
 
 const PAYOUT_LIST: Component = Component::List {

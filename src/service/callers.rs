@@ -88,6 +88,15 @@ impl Caller {
     }
 }
 
+/// Requester of an invoice or a payout.
+#[derive(Clone, Copy, Debug)]
+pub enum Requester<'a> {
+    /// A signed-in user, by email.
+    Person(&'a str),
+    /// An API key, by its id.
+    Key(&'a str),
+}
+
 /// An entry of the cache of API keys.
 #[derive(Clone)]
 pub struct CachedKey {

@@ -103,7 +103,7 @@ mod tests {
     use super::Faults;
     use crate::domain::RefusalCode;
     use crate::service::tests::{NOW, block_on, seeded_service};
-    use crate::service::{Error, Json, sandbox};
+    use crate::service::{Error, Json, Requester, sandbox};
     use serde_json::{Map, Value, json};
 
     #[track_caller]
@@ -140,7 +140,13 @@ mod tests {
             let caller = service.authenticate(NOW, key).unwrap();
             let body = json!({ "amount": "20.00", "currency": "EUR" });
             let body: Map<String, Value> = body.as_object().unwrap().clone();
-            let made = block_on(service.create_invoice(NOW, &caller, body, None));
+            let made = block_on(service.create_invoice(
+                NOW,
+                &caller,
+                Requester::Key(caller.key_id()),
+                body,
+                None,
+            ));
             let made: Value = serde_json::from_str(&made.unwrap().body).unwrap();
             let id = made.get("id").and_then(Value::as_str).unwrap();
             let pick =

@@ -63,7 +63,7 @@ pub mod users;
 pub mod wallets;
 pub mod webhooks;
 
-pub use callers::{Caller, QuotaOwner, Scope};
+pub use callers::{Caller, QuotaOwner, Requester, Scope};
 pub use error::Error;
 pub use faults::Faults;
 pub use step::Step;

@@ -5,7 +5,7 @@
 
 use super::idempotency::{CreateResponse, IdempotencySlot, run_once};
 use super::transfers::request_transfer;
-use super::{Error, Scope, Service, Step};
+use super::{Error, Requester, Scope, Service, Step};
 use crate::domain::time::DAY_MS;
 use crate::domain::transfer::inputs::CreatePayout;
 use crate::domain::{
@@ -18,15 +18,6 @@ use std::sync::Arc;
 
 /// Time after a change of the payout address before payouts to the new address are allowed, in milliseconds.
 pub const COOLING_MS: i64 = DAY_MS;
-
-/// Requester of a payout.
-#[derive(Clone, Copy, Debug)]
-pub enum Requester<'a> {
-    /// A signed-in user, by email.
-    Person(&'a str),
-    /// An API key, by its id.
-    Key(&'a str),
-}
 
 impl Service {
     /// Requests a payout, or returns the payout that was already requested with this Idempotency-Key.

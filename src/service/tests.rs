@@ -8,7 +8,7 @@ use super::audit::audit;
 use super::followed::{LiveChain, LiveMode};
 use super::mail::MailIdentity;
 use super::pools::claim_address;
-use super::{Caches, Caller, Error, Faults, Service, Step, init_file, sandbox};
+use super::{Caches, Caller, Error, Faults, Requester, Service, Step, init_file, sandbox};
 use crate::domain::asset::Chain;
 use crate::domain::progress::ignore_progress;
 use crate::domain::render::LinkBuilder;
@@ -203,7 +203,8 @@ pub(crate) fn create_live_invoice(service: &Arc<Service>) -> String {
 fn create_live_invoice_at(service: &Arc<Service>, caller: &Caller, now: Time) -> String {
     let body = json!({ "amount": "60.00", "currency": "EUR" });
     let body = body.as_object().unwrap().clone();
-    let made = block_on(service.create_invoice(now, caller, body, None));
+    let made =
+        block_on(service.create_invoice(now, caller, Requester::Key(caller.key_id()), body, None));
     let made: Value = serde_json::from_str(&made.unwrap().body).unwrap();
     made.get("id").and_then(Value::as_str).unwrap().to_owned()
 }

@@ -30,9 +30,9 @@ mod tests {
     use crate::domain::asset::Chain;
     use crate::domain::scanned::HELD_MS_MAX;
     use crate::domain::time::{HOUR_MS, MINUTE_MS};
-    use crate::service::sandbox;
     use crate::service::sandbox::chains::set_chain_lag;
     use crate::service::tests::{NOW, block_on, seeded_service};
+    use crate::service::{Requester, sandbox};
     use serde_json::{Map, Value, json};
 
     fn to_fields(body: &Value) -> Map<String, Value> {
@@ -63,7 +63,8 @@ mod tests {
         lags(NOW, true);
         for (asset, minutes) in [("BTC", 1), ("BTC", 2), ("LTC", 3), ("BTC", 4), ("LTC", 5)] {
             let body = json!({ "amount": "20.00", "currency": "EUR", "asset": asset, "ttlSeconds": minutes * 60 });
-            block_on(service.create_invoice(NOW, &caller, to_fields(&body), None)).unwrap();
+            let (requester, body) = (Requester::Key(caller.key_id()), to_fields(&body));
+            block_on(service.create_invoice(NOW, &caller, requester, body, None)).unwrap();
         }
         let at = |minutes: i64| NOW.plus_ms(minutes * MINUTE_MS);
         // The bitcoin chain lags, so its invoices wait. The litecoin invoices expire at 3 and 5 minutes. The last

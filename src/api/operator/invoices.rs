@@ -11,7 +11,7 @@ use crate::domain::render::{InvoiceDetailView, InvoiceView, TimelineEntryView};
 use crate::domain::{InvoiceStatus, RefusalCode};
 use crate::service::invoices::cancel_owned_invoice;
 use crate::service::invoices::listing::InvoiceSearch;
-use crate::service::{Error, Member};
+use crate::service::{Error, Member, Requester};
 use std::sync::Arc;
 
 /// Default of the parameter `limit`.
@@ -171,7 +171,8 @@ fn create(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let client_key = context.idempotency_key.clone()?;
     let (service, now, actor) = (Arc::clone(context.service), context.now, member.actor());
     Job::wait(async move {
-        let created = service.create_invoice_by_hand(now, &scope, actor, body, client_key);
+        let requester = Requester::Person(&actor);
+        let created = service.create_invoice(now, &scope, requester, body, client_key);
         Ok(Outcome::from_create(created.await?))
     })
 }

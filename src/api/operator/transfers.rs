@@ -17,9 +17,8 @@ use crate::domain::render::transfers::{
 use crate::domain::render::{self, ToSend};
 use crate::domain::transfer::inputs::{CreatePayout, MoveTransfer, RequestRefund};
 use crate::domain::{Mode, OnChainState, RefusalCode, TransferKind, TransferStatus};
-use crate::service::payouts::Requester;
 use crate::service::transfers::listing::TransferListFilter;
-use crate::service::{Error, Member};
+use crate::service::{Error, Member, Requester};
 use std::sync::Arc;
 
 const STATUS: Param = Param {

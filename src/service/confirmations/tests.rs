@@ -18,7 +18,7 @@ use crate::service::observations::record_observation;
 use crate::service::tests::{
     NOW, TempFile, block_on, live_caller, live_service, seeded_service, write,
 };
-use crate::service::{Service, Step};
+use crate::service::{Requester, Service, Step};
 use crate::store::chain_cursors::{self, ChainCursor};
 use crate::store::{confirmation_tiers, invoices, payments, quotes};
 use serde_json::{Value, json};
@@ -52,7 +52,14 @@ impl TestShop {
         let (service, caller) = (&self.simulated, live_caller(&self.simulated));
         let body = json!({ "amount": price, "currency": currency, "asset": "LTC" });
         let body = body.as_object().unwrap().clone();
-        let made = block_on(service.create_invoice(NOW, &caller, body, None)).unwrap();
+        let made = block_on(service.create_invoice(
+            NOW,
+            &caller,
+            Requester::Key(caller.key_id()),
+            body,
+            None,
+        ))
+        .unwrap();
         let made: Value = serde_json::from_str(&made.body).unwrap();
         let id = made.get("id").and_then(Value::as_str).unwrap().to_owned();
         write(service, NOW, move |step| Ok(invoices::by_id(step.tx, &id)?.unwrap()))

@@ -11,7 +11,7 @@ use crate::domain::{
 use crate::service::events::record_invoice_event;
 use crate::service::idempotency::{CreateResponse, IdempotencySlot, run_once};
 use crate::service::quotes::first_quote_of_new_invoice;
-use crate::service::{Error, Json, Scope, Service, Step, audit_log};
+use crate::service::{Error, Json, Requester, Scope, Service, Step, audit_log};
 use crate::store::addresses::{self, AddressOwner};
 use crate::store::{Reader, Tx, accounts, chains, file, invoice_steps, invoices, quotes};
 use serde_json::value::RawValue;
@@ -41,41 +41,15 @@ impl Service {
         self: &Arc<Self>,
         now: Time,
         scope: &Scope,
-        body: Map<String, Value>,
-        client_key: Option<String>,
-    ) -> Result<CreateResponse, Error> {
-        self.create_invoice_as(now, scope, "createInvoice", None, body, client_key).await
-    }
-
-    /// Creates an invoice for a signed-in user, and records the creation in the audit log.
-    ///
-    /// # Errors
-    ///
-    /// Documented at `POST /v1/invoices`.
-    pub async fn create_invoice_by_hand(
-        self: &Arc<Self>,
-        now: Time,
-        scope: &Scope,
-        actor: String,
-        body: Map<String, Value>,
-        client_key: Option<String>,
-    ) -> Result<CreateResponse, Error> {
-        let (route, actor) = ("createAccountInvoice", Some(actor));
-        self.create_invoice_as(now, scope, route, actor, body, client_key).await
-    }
-
-    /// Creates an invoice. `route` is the operation of the idempotency key, and `actor` the user who creates the
-    /// invoice by hand.
-    async fn create_invoice_as(
-        self: &Arc<Self>,
-        now: Time,
-        scope: &Scope,
-        route: &'static str,
-        actor: Option<String>,
+        requester: Requester<'_>,
         body: Map<String, Value>,
         client_key: Option<String>,
     ) -> Result<CreateResponse, Error> {
         let (account, mode) = (scope.account(), scope.mode());
+        let (actor, route) = match requester {
+            Requester::Person(email) => (Some(email.to_owned()), "createAccountInvoice"),
+            Requester::Key(_) => (None, "createInvoice"),
+        };
         let slot =
             client_key.map(|client_key| IdempotencySlot { account, mode, route, client_key });
         let draft = CreateInvoice::read(&body).and_then(|draft| self.check_webhook_url(draft));

@@ -9,7 +9,7 @@ use crate::domain::scanned::awaited_chains;
 use crate::domain::time::MINUTE_MS;
 use crate::service::sandbox::chains::set_chain_lag;
 use crate::service::tests::{NOW, block_on, seeded_service};
-use crate::service::{Error, sandbox};
+use crate::service::{Error, Requester, sandbox};
 use crate::store::{Reader, audit, chains, invoices, quotes};
 use serde_json::{Map, Value, json};
 
@@ -43,7 +43,8 @@ fn next_expiry_is_the_earliest_of_all_open_invoices() {
         let scope = if number % 7 == 0 { &test } else { &caller };
         let ttl = (number * 37 % 23 + 1) * 60;
         let body = json!({ "amount": "200.00", "currency": "EUR", "ttlSeconds": ttl });
-        let made = block_on(service.create_invoice(NOW, scope, to_object(&body), None)).unwrap();
+        let (requester, body) = (Requester::Key(scope.key_id()), to_object(&body));
+        let made = block_on(service.create_invoice(NOW, scope, requester, body, None)).unwrap();
         let made: Value = serde_json::from_str(&made.body).unwrap();
         let id = made.get("id").and_then(Value::as_str).unwrap();
         for coin in coins.split_whitespace() {

@@ -8,7 +8,7 @@ use crate::service::mail::receipts::queue_receipt;
 use crate::service::tests::{
     NOW, audit_findings, block_on, seeded_service, service_on_seeded_file, write,
 };
-use crate::service::{Error, Service, Step, accounts, sandbox};
+use crate::service::{Error, Requester, Service, Step, accounts, sandbox};
 use crate::store::mail_messages::DueMail;
 use crate::store::{invoices, mail_cursor, mail_preferences, receipts, users};
 use serde_json::{Value, json};
@@ -39,7 +39,9 @@ fn create_invoice(service: &Arc<Service>, now: Time) -> String {
     let caller = service.authenticate(now, sandbox::SECRET_TEST).unwrap();
     let body = json!({ "amount": "20.00", "currency": "EUR", "asset": "LTC", "customerEmail": "ada@example.com" });
     let body = body.as_object().unwrap().clone();
-    let made = block_on(service.create_invoice(now, &caller, body, None)).unwrap();
+    let made =
+        block_on(service.create_invoice(now, &caller, Requester::Key(caller.key_id()), body, None))
+            .unwrap();
     let made: Value = serde_json::from_str(&made.body).unwrap();
     made.get("id").and_then(Value::as_str).unwrap().to_owned()
 }

@@ -6,12 +6,12 @@ use super::shop::Shop;
 use crate::chain::memory::{MemoryChain, MemoryNode, MemoryTransaction};
 use crate::domain::time::MINUTE_MS;
 use crate::domain::{EventType, InputSource, PaymentState, StoredObservation, Time, Units};
-use crate::service::Service;
 use crate::service::chains::apply::{BatchLimit, BatchStart};
 use crate::service::events::EventListQuery;
 use crate::service::tests::{
     NOW, audit_findings, block_on, is_unmatched_or_own_transfer, live_observations,
 };
+use crate::service::{Requester, Service};
 use crate::worker::watch_chain::{ChainWatch, FollowOutcome};
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -258,7 +258,13 @@ fn waiting_writer_job_runs_between_batches() {
         while begun.recv().is_ok() {
             let body = json!({ "amount": "60.00", "currency": "EUR" });
             let body = body.as_object().unwrap().clone();
-            let made = block_on(own.create_invoice(NOW, &caller, body, None));
+            let made = block_on(own.create_invoice(
+                NOW,
+                &caller,
+                Requester::Key(caller.key_id()),
+                body,
+                None,
+            ));
             answer.send(made.is_ok()).unwrap();
         }
     });
