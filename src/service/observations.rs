@@ -10,8 +10,9 @@ mod tests;
 use super::intake::deposit::{book_deposit, freeze_value_in_block, insert_seen_deposit};
 use super::intake::payment::{book_payment, move_payment_to_earlier_time, record_seen_payment};
 use super::settle::{SettleCause, settle_invoice};
-use super::transfers::destination::touch_destination;
-use super::transfers::outputs::{insert_destination_output, record_output_of_transaction};
+use super::transfers::destination::{
+    insert_destination_output, record_output_of_transaction, touch_destination,
+};
 use super::{Error, Step};
 use crate::domain::{
     IntakeOutcome, Invoice, Observation, ObservationChange, ObservationKey, ObservationOwner,

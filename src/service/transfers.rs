@@ -13,15 +13,14 @@ pub(super) mod destination;
 mod hold;
 pub mod listing;
 pub(super) mod loading;
-pub(super) mod outputs;
 mod reviews;
 mod save;
 mod simulated;
 mod view;
 pub(super) mod watch;
 
+pub(super) use destination::watched_destination;
 pub(super) use hold::hold_of_transfer;
-pub(super) use outputs::watched_destination;
 pub use reviews::list_transfers_to_review;
 pub(super) use save::newest_proposals;
 pub(super) use watch::{oldest_approval_without_height, transactions_to_query};

@@ -1,17 +1,22 @@
-//! Settles a destination: loads the facts about it, assesses them, and saves what changed.
+//! Stores the outputs that reach a destination, and settles it: loads the facts about it, assesses them, and saves what
+//! changed.
 //!
 //! Every event on a payout or refund ends here: a block, a reorg, a replacement, an act of a person, an answer of the
 //! signer, a restore. The rules are in `domain::transfer::destination`.
 //!
-//! Invariant: no other code decides which outputs count for a transfer, what is proposed, or which reviews are open.
+//! Invariant: an output at a watched destination belongs to the destination, whoever's address it became since. No other
+//! code decides which outputs count for a transfer, what is proposed, or which reviews are open.
 
 use super::StepActor;
 use super::loading::{LoadedDestination, load_destination, load_destination_of};
 use super::save::save_outcome;
-use crate::domain::{SettledBy, Settlement, Time, Transfer, TransferStatus, TransferStep};
+use crate::domain::{
+    Observation, SettledBy, Settlement, Time, Transfer, TransferStatus, TransferStep,
+};
 use crate::service::transfers::book_step;
 use crate::service::{Error, Service, Step};
-use crate::store::{Touched, destinations, transfers};
+use crate::store::destinations::{self, Destination};
+use crate::store::{Reader, StoreError, Touched, sent_transactions, transfers};
 use std::sync::Arc;
 
 impl Service {
@@ -28,6 +33,42 @@ impl Service {
         })
         .await
     }
+}
+
+/// Returns the destination to which an observation on a real chain belongs.
+pub(in crate::service) fn watched_destination(
+    db: &Reader<'_>,
+    now: Time,
+    seen: &Observation,
+) -> Result<Option<Destination>, StoreError> {
+    destinations::watched(db, seen.mode, seen.asset.chain, &seen.address, now)
+}
+
+/// Stores a new observation as an output of a destination.
+pub(in crate::service) fn insert_destination_output(
+    step: &Step<'_>,
+    observation: i64,
+    seen: &Observation,
+    destination: i64,
+) -> Result<(), Error> {
+    destinations::insert_output(step.tx, observation, destination)?;
+    record_output_of_transaction(step, seen)?;
+    touch_destination(step, destination)
+}
+
+/// Records what an observation shows of a transaction that nodes are asked about.
+pub(in crate::service) fn record_output_of_transaction(
+    step: &Step<'_>,
+    seen: &Observation,
+) -> Result<(), Error> {
+    let Step { tx, now, .. } = *step;
+    let known = sent_transactions::by_txid(tx, seen.mode, seen.asset.chain, &seen.txid)?;
+    let Some(mut known) = known else {
+        return Ok(());
+    };
+    let height = seen.block.as_ref().map(|block| block.height);
+    known.record_output(height, false, seen.seen_at, now, &seen.spends);
+    Ok(sent_transactions::update(tx, &known)?)
 }
 
 /// Settles a destination, or defers this to the end of the current work.

@@ -4,16 +4,15 @@ use super::StepActor;
 use crate::domain::payment::simulated_txid;
 use crate::domain::transfer::invalid_step;
 use crate::domain::{
-    AttachedState, Observation, PaymentState, Refusal, RefusalCode, SimulatedChainState, Time,
-    Transfer, TransferAction, TransferStatus, TransferStep, TransferStepRequest, TxidSource, Units,
-    id,
+    AttachedState, Observation, ObservationKey, ObservationOwner, PaymentState, Refusal,
+    RefusalCode, SimulatedChainState, Time, Transfer, TransferAction, TransferStatus, TransferStep,
+    TransferStepRequest, TxidSource, Units, id,
 };
 use crate::service::transfers::acts::enter_transaction;
 use crate::service::transfers::apply_step;
-use crate::service::transfers::destination::touch_destination;
-use crate::service::transfers::outputs::{change_simulated_output, record_simulated_output};
+use crate::service::transfers::destination::{insert_destination_output, touch_destination};
 use crate::service::{Error, Step};
-use crate::store::{Tx, observations, sent_transactions, transfers};
+use crate::store::{Tx, observation_owners, observations, sent_transactions, transfers};
 
 /// Simulates a state of a transfer's transaction. An approved transfer changes to `processing` first.
 ///
@@ -116,6 +115,47 @@ fn simulate_nonpaying_transaction(
         change_simulated_output(step, &place, PaymentState::Dropped)?;
     }
     set_transaction_state(step, of, txid, state)
+}
+
+/// Records an output of a simulated transaction to the destination of a transfer. No other observation on a
+/// simulated chain belongs to a destination.
+fn record_simulated_output(
+    step: &Step<'_>,
+    of: &Transfer,
+    seen: &Observation,
+) -> Result<(), Error> {
+    let Step { tx, .. } = *step;
+    if let Some(known) = observations::by_key(tx, &seen.key())? {
+        if known.state != PaymentState::Dropped {
+            change_simulated_output(step, &seen.key(), PaymentState::Dropped)?;
+        }
+        observations::move_to_free_position(tx, known.seq)?;
+    }
+    let observation = observations::insert(tx, seen)?;
+    insert_destination_output(step, observation, seen, of.destination)
+}
+
+/// Changes the state of the simulated output with this key.
+fn change_simulated_output(
+    step: &Step<'_>,
+    place: &ObservationKey,
+    next: PaymentState,
+) -> Result<(), Error> {
+    let known = observations::by_key(step.tx, place)?;
+    let known = known.ok_or_else(|| Refusal::not_found("payment"))?;
+    match observation_owners::of_observation(step.tx, known.seq)? {
+        ObservationOwner::Destination(output) => {
+            known.state.check_change(next)?;
+            observations::update(step.tx, known.seq, known.state, next, step.now)?;
+            touch_destination(step, output.destination)
+        }
+        ObservationOwner::Payment(_)
+        | ObservationOwner::Deposit(_)
+        | ObservationOwner::Own(_)
+        | ObservationOwner::Unmatched(_) => {
+            Err(Error::Failed(format!("observation {} is no output of a transfer", known.seq)))
+        }
+    }
 }
 
 fn set_transaction_state(

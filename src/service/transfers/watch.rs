@@ -1,6 +1,5 @@
 //! Watches the destinations of payouts and refunds, and records what nodes report about their transactions.
 
-use super::outputs::watched_destination;
 use crate::domain::asset::Chain;
 use crate::domain::{
     AssetKind, AttachedState, AttachedTransaction, BalanceChange, Depth, Mode, Observation,
@@ -8,7 +7,7 @@ use crate::domain::{
     UnsettledTransaction,
 };
 use crate::service::followed::rescans::order_rescan_unless_covered;
-use crate::service::transfers::destination::touch_destination;
+use crate::service::transfers::destination::{touch_destination, watched_destination};
 use crate::service::{Error, Service, Step};
 use crate::store::{
     Reader, StoreError, Tx, chain_cursors, destinations, sent_transactions, transfer_proposals,
