@@ -8,7 +8,6 @@ pub mod apply;
 mod balances;
 pub mod claims;
 mod read_back;
-mod settle_after;
 mod unowned_payments;
 
 use super::transfers::transactions_to_query;

@@ -6,7 +6,6 @@
 mod items;
 
 use super::balances;
-use super::settle_after::settle_after;
 use crate::domain::asset::Chain;
 use crate::domain::confirmations::is_deep_enough;
 use crate::domain::observation::OUTPUTS_MAX;
@@ -19,13 +18,18 @@ use crate::service::chains::claims::end_claim;
 use crate::service::chains::read_back::record_read_back_height;
 use crate::service::confirmations::NeededConfirmations;
 use crate::service::observations::record_observation;
+use crate::service::settle::{SettleCause, settle_invoice};
+use crate::service::transfers::destination::settle_destination;
 use crate::service::transfers::watch::{
     freeze_final_transfers, record_conflicting_spend, record_node_report,
     remove_transaction_from_block, unconfirm_transfers_above,
 };
 use crate::service::{Error, Service, Step};
 use crate::store::chain_cursors::{self, ChainCursor};
-use crate::store::{chain_blocks, chains, observations, observations_on_chain, rescans, set_aside};
+use crate::store::{
+    Touched, chain_blocks, chains, invoices, observations, observations_on_chain, rescans,
+    set_aside,
+};
 pub use items::BatchLimit;
 use items::{live_observation_key, restore_dropped_observation, starts_at_cursor};
 use std::collections::HashSet;
@@ -107,6 +111,40 @@ fn apply_item_batch(
     }
     move_cursor(step, chain_step, cursor)?;
     Ok(BatchStart::Confirm(0))
+}
+
+/// Runs `work`, which may touch the same invoice or destination several times. Then settles each of them once,
+/// because settling reads everything about it.
+///
+/// `work` must save its changes to invoices, otherwise they are lost.
+///
+/// If settling is refused, everything is rolled back and `work` runs again. Each touch then settles immediately, so
+/// only what cannot be booked fails.
+fn settle_after<T>(
+    step: &Step<'_>,
+    mut work: impl FnMut() -> Result<T, Error>,
+) -> Result<T, Error> {
+    let Step { tx, .. } = *step;
+    let together = tx.attempt(|| {
+        let (done, touched) = tx.defer_settling(&mut work)?;
+        for one in touched {
+            match one {
+                Touched::Invoice { invoice, always_notifies } => {
+                    let cause = match always_notifies {
+                        true => SettleCause::Confirmed,
+                        false => SettleCause::Other,
+                    };
+                    settle_invoice(step, invoices::by_seq(tx, invoice)?, cause)?;
+                }
+                Touched::Destination(seq) => settle_destination(step, seq)?,
+            }
+        }
+        Ok(done)
+    })?;
+    match together {
+        Err(Error::Refused(_)) => work(),
+        settled => settled,
+    }
 }
 
 /// Reverts the confirmation of all observations in blocks above a height.
