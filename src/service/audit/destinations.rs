@@ -1,7 +1,7 @@
 //! Assesses each destination again, and compares the outcome with what is stored.
 
 use super::{AuditFinding, Error, PAGE};
-use crate::domain::transfer::destination::sum_of_outputs;
+use crate::domain::transfer::destination::{assess_destination, sum_of_outputs};
 use crate::domain::{
     DestinationTransfer, ReviewKind, SettledBy, Time, Transfer, TransferOutcome, Units,
 };
@@ -36,7 +36,7 @@ fn check_destination(
     loaded: &LoadedDestination,
     report: &mut dyn FnMut(AuditFinding),
 ) -> Result<(), Error> {
-    let outcome = loaded.assess();
+    let outcome = assess_destination(&loaded.facts);
     let stored = loaded.facts.outputs.iter().zip(&loaded.shares);
     let computed = outcome.shares.iter().zip(&outcome.settled);
     for ((output, stored), (share, settled)) in stored.zip(computed) {

@@ -10,6 +10,7 @@
 use super::StepActor;
 use super::loading::{LoadedDestination, load_destination, load_destination_of};
 use super::save::save_outcome;
+use crate::domain::transfer::destination::assess_destination;
 use crate::domain::{
     Observation, SettledBy, Settlement, Time, Transfer, TransferStatus, TransferStep,
 };
@@ -111,7 +112,7 @@ fn settle_until_stable(
 ) -> Result<(), Error> {
     loop {
         let loaded = load()?;
-        let outcome = loaded.assess();
+        let outcome = assess_destination(&loaded.facts);
         save_outcome(step, &loaded, &outcome)?;
         let both = loaded.facts.transfers.iter().zip(&outcome.transfers);
         let covered = both.filter(|(_, outcome)| outcome.is_settled).map(|(one, _)| one.seq());

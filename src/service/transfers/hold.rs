@@ -2,6 +2,7 @@
 
 use super::loading::{LoadedDestination, load_destination_of};
 use crate::domain::rate::agreed_rate;
+use crate::domain::transfer::destination::assess_destination;
 use crate::domain::{
     AccountStatus, DestinationOutput, DestinationTransfer, Refusal, RefusalCode, SendingHold, Time,
     Transfer, TransferOutcome, TransferStatus,
@@ -69,7 +70,7 @@ pub(in crate::service) fn hold_of_transfer(
     of: &Transfer,
 ) -> Result<Option<SendingHold>, Error> {
     let loaded = load_destination_of(db, now, of)?;
-    let outcome = loaded.assess();
+    let outcome = assess_destination(&loaded.facts);
     let mut both = loaded.facts.transfers.iter().zip(&outcome.transfers);
     match both.find(|(one, _)| one.seq() == of.seq) {
         Some((one, got)) => sending_hold(db, now, &loaded, one, got),

@@ -1,10 +1,9 @@
 //! Loads a destination: the facts about it, and the stored outcome.
 
 use super::watch::final_height;
-use crate::domain::transfer::destination::assess_destination;
 use crate::domain::{
-    AttachedTransaction, DestinationFacts, DestinationOutcome, DestinationTransfer, ReviewRecord,
-    Time, Transfer, TransferReview,
+    AttachedTransaction, DestinationFacts, DestinationTransfer, ReviewRecord, Time, Transfer,
+    TransferReview,
 };
 use crate::service::Error;
 use crate::store::destinations::{self, Destination, StoredOutput};
@@ -13,7 +12,9 @@ use std::collections::BTreeSet;
 
 /// A destination with the facts about it and the stored outcome.
 pub(in crate::service) struct LoadedDestination {
+    /// The destination.
     pub(in crate::service) destination: Destination,
+    /// Facts about the destination.
     pub(in crate::service) facts: DestinationFacts,
     /// For each output, the stored `seq` of the transfer for which it counts.
     pub(in crate::service) shares: Vec<Option<i64>>,
@@ -22,10 +23,6 @@ pub(in crate::service) struct LoadedDestination {
 }
 
 impl LoadedDestination {
-    pub(in crate::service) fn assess(&self) -> DestinationOutcome {
-        assess_destination(&self.facts)
-    }
-
     /// Adds the outputs of a transaction that count for frozen transfers, so that they are known to be taken.
     pub(super) fn add_frozen_outputs(&mut self, db: &Reader<'_>, txid: &str) -> Result<(), Error> {
         for one in destinations::frozen_outputs(db, &self.destination, txid)? {
@@ -38,6 +35,7 @@ impl LoadedDestination {
         Ok(())
     }
 
+    /// Returns the index of a transfer.
     pub(in crate::service) fn place_of(&self, seq: i64) -> Option<usize> {
         self.facts.transfers.iter().position(|one| one.seq() == seq)
     }

@@ -4,6 +4,7 @@ use super::hold::sending_hold;
 use super::loading::{LoadedDestination, load_destination_of};
 use super::{StepActor, write_audit_entry};
 use crate::domain::asset::Chain;
+use crate::domain::transfer::destination::assess_destination;
 use crate::domain::transfer::outgoing::assess_transfer;
 use crate::domain::{
     LedgerEntry, LedgerKind, Mode, OnChainState, RefType, Refusal, RefusalCode, ReviewDecision,
@@ -153,7 +154,7 @@ pub(in crate::service) fn transfer_verdict(
     has_node: bool,
 ) -> Result<(LoadedDestination, TransferVerdict), Error> {
     let loaded = load_destination_of(db, now, of)?;
-    let outcome = loaded.assess();
+    let outcome = assess_destination(&loaded.facts);
     let missing = || Error::Failed(format!("transfer {} is not at its destination", of.seq));
     let at = loaded.place_of(of.seq).ok_or_else(missing)?;
     let (one, outcome) =
