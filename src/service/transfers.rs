@@ -26,18 +26,16 @@ pub(super) use save::newest_proposals;
 pub(super) use watch::{oldest_approval_without_height, transactions_to_query};
 
 use super::events::{EventSubject, record_event};
-use super::transfers::by_hand::apply_step_by_hand;
 use super::transfers::destination::settle_destination_of;
-use super::{Error, Json, Scope, Service, Step, audit_log};
+use super::{Error, Scope, Step, audit_log};
 use crate::domain::{
     Cents, Posting, Refusal, Time, Transfer, TransferAction, TransferKind, TransferStatus,
-    TransferStep, TransferStepRequest, id, render,
+    TransferStep, id, render,
 };
 use crate::store::booking::{Booking, BookingSource};
 use crate::store::ledger::{insert_booking, unreversed_entries};
 use crate::store::{Reader, Tx, balances, chain_cursors, destinations, invoices, transfers};
 use serde_json::{Value, json};
-use std::sync::Arc;
 
 /// Person or component that performs a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,29 +58,6 @@ impl StepActor<'_> {
             StepActor::Command => "signer command",
             StepActor::Chain => "chain",
         }
-    }
-}
-
-impl Service {
-    /// Performs a step that the sandbox's API requests.
-    ///
-    /// # Errors
-    ///
-    /// `not_found`, `invalid_request`, `invalid_transition`.
-    pub async fn apply_sandbox_step(
-        self: &Arc<Self>,
-        now: Time,
-        kind: TransferKind,
-        id: &str,
-        request: TransferStepRequest,
-    ) -> Result<Json, Error> {
-        let id = id.to_owned();
-        self.write(now, move |step| {
-            let transfer = find(step.tx, kind, &id)?;
-            let after = apply_step_by_hand(step, StepActor::Sandbox, &transfer, request)?;
-            Ok(render::transfer(&after)?)
-        })
-        .await
     }
 }
 

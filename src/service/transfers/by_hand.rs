@@ -13,7 +13,7 @@ use crate::domain::transfer::request::{parse_txid, parse_txid_on};
 use crate::domain::{
     Refusal, RefusalCode, ReviewKind, SendingHold, SendingState, SettledBy, Settlement, Time,
     Transfer, TransferActKind, TransferAction, TransferKind, TransferStatus, TransferStep,
-    TransferStepRequest, TxidSource, id,
+    TransferStepRequest, TxidSource, id, render,
 };
 use crate::service::approval::{approval_step, sender_after_release};
 use crate::service::transfers::acts::{detach_transaction, dismiss_proposal, enter_transaction};
@@ -46,6 +46,27 @@ impl Service {
             let transfer = find(tx, kind, &id)?;
             let after = apply_step_by_hand(step, StepActor::Person(&actor), &transfer, request)?;
             service.render_for_operator(tx, now, &after)
+        })
+        .await
+    }
+
+    /// Performs a step that the sandbox's API requests.
+    ///
+    /// # Errors
+    ///
+    /// `not_found`, `invalid_request`, `invalid_transition`.
+    pub async fn apply_sandbox_step(
+        self: &Arc<Self>,
+        now: Time,
+        kind: TransferKind,
+        id: &str,
+        request: TransferStepRequest,
+    ) -> Result<Json, Error> {
+        let id = id.to_owned();
+        self.write(now, move |step| {
+            let transfer = find(step.tx, kind, &id)?;
+            let after = apply_step_by_hand(step, StepActor::Sandbox, &transfer, request)?;
+            Ok(render::transfer(&after)?)
         })
         .await
     }

@@ -12,9 +12,7 @@ use std::collections::BTreeSet;
 
 /// A destination with the facts about it and the stored outcome.
 pub(in crate::service) struct LoadedDestination {
-    /// The destination.
     pub(in crate::service) destination: Destination,
-    /// Facts about the destination.
     pub(in crate::service) facts: DestinationFacts,
     /// For each output, the stored `seq` of the transfer for which it counts.
     pub(in crate::service) shares: Vec<Option<i64>>,
@@ -35,7 +33,6 @@ impl LoadedDestination {
         Ok(())
     }
 
-    /// Returns the index of a transfer.
     pub(in crate::service) fn place_of(&self, seq: i64) -> Option<usize> {
         self.facts.transfers.iter().position(|one| one.seq() == seq)
     }
