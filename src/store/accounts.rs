@@ -1,15 +1,14 @@
 //! The table `accounts`: merchants, with their terms, limits and settings.
 
 use super::memo::get_or_read;
-use super::statement::{commands, rows, values};
+use super::statement::statements;
 use super::states::ValueKind;
 use super::{Reader, StoreError, Tx};
 use crate::domain::{Account, Asset, Branding, Time};
-use rusqlite::named_params;
 use rusqlite::types::FromSqlError;
 
-rows! {
-    fn read(
+statements! {
+    row read(
         seq, id, name, status, fee_bps, settlement_enabled, customers_enabled, payout_asset, invoice_max,
         payout_min, payout_daily_max, under_bps, over_bps, ttl_seconds, success_url, cancel_url, legacy_secret,
         created_at, branding_color, branding_logo_url, checkout_lang, allowed_origins: String, server_quota,
@@ -28,25 +27,24 @@ rows! {
         })
     }
 
-    BY_SEQ = select "from accounts where seq = :seq";
+    fn read_by_seq(db, seq: i64) -> only Account =
+        select "from accounts where seq = :seq" else("account {seq} is missing");
 
     /// Returns the account with this id.
     pub fn by_id(db, id: &str) -> Option<Account> = select "from accounts where id = :id";
 
     /// Returns every account, oldest first.
     pub fn all(db) -> Vec<Account> = select "from accounts order by seq";
-}
 
-values! {
     /// Returns `true` if an account other than this one is active.
     pub fn has_other_active(db, seq: i64) -> (found: bool) =
         "select exists (select 1 from accounts where status = 'active' and seq <> :seq) as found";
 
-    OLD_SECRET_UNTIL(legacy_secret_old_until: Option<Time>) =
-        "select legacy_secret_old_until from accounts where seq = :seq";
-}
+    /// Returns the time until which the previous legacy secret is also used for signing. The time may be in the past.
+    /// `None` if the secret was never replaced.
+    pub fn old_secret_until(db, seq: i64) -> Option<(legacy_secret_old_until: Time)> =
+        "select legacy_secret_old_until from accounts where seq = :seq and legacy_secret_old_until is not null";
 
-commands! {
     fn insert_row(tx, account: &Account) -> i64 = insert into accounts {
         id: account.id, name: account.name, status: account.status, fee_bps: account.fee,
         settlement_enabled: account.settlement_enabled, customers_enabled: account.customers_enabled,
@@ -60,7 +58,8 @@ commands! {
         favorite_coins: coins_to_json(&account.favorite_coins), address_lines: texts_to_json(&account.address_lines),
     };
 
-    fn update_row(tx, account: &Account) =
+    /// Saves the fields of an account that can change.
+    pub fn update(tx, account: &Account) =
         file "sql/accounts/update.sql"
         with {
             seq: account.seq, name: account.name, status: account.status, fee_bps: account.fee,
@@ -73,15 +72,26 @@ commands! {
             allowed_origins: texts_to_json(&account.allowed_origins), server_quota: account.server_quota,
             rate_spread_bps: account.spread, signer_max: account.signer_max,
             favorite_coins: coins_to_json(&account.favorite_coins), address_lines: texts_to_json(&account.address_lines),
+        }
+        after {
+            tx.note_account_change();
+            tx.note_value_change(ValueKind::Account, account.seq);
         };
 
-    fn roll_secret(tx, seq: i64, secret: &str, until: Time) =
+    /// Replaces the legacy secret of an account. The previous secret is also used for signing until the time `until`.
+    pub fn roll_legacy_secret(tx, seq: i64, secret: &str, until: Time) =
         "update accounts set legacy_secret_old = legacy_secret, legacy_secret_old_until = :until, \
-            legacy_secret = :secret where seq = :seq";
+            legacy_secret = :secret where seq = :seq"
+        after {
+            tx.note_account_change();
+            tx.note_value_change(ValueKind::Account, seq);
+        };
 
-    fn delete_expired_secrets(tx, now: Time) =
+    /// Deletes the previous legacy secrets that are no longer used for signing.
+    pub fn delete_old_secrets(tx, now: Time) =
         "update accounts set legacy_secret_old = null, legacy_secret_old_until = null \
-            where legacy_secret_old_until <= :now";
+            where legacy_secret_old_until <= :now"
+        after { tx.note_account_change(); };
 }
 
 fn parse_texts(text: &str) -> rusqlite::Result<Vec<String>> {
@@ -105,10 +115,7 @@ fn coins_to_json(coins: &[&Asset]) -> String {
 
 /// Returns the account with this `seq`, which must exist.
 pub fn by_seq(db: &Reader<'_>, seq: i64) -> Result<Account, StoreError> {
-    get_or_read(db.memo.map(|memo| &memo.accounts), seq, || {
-        let found = BY_SEQ.first(db, named_params! { ":seq": seq })?;
-        found.ok_or_else(|| StoreError::Failed(format!("account {seq} is missing")))
-    })
+    get_or_read(db.memo.map(|memo| &memo.accounts), seq, || read_by_seq(db, seq))
 }
 
 /// Inserts an account and returns its `seq`.
@@ -117,36 +124,4 @@ pub fn insert(tx: &Tx<'_>, account: &Account) -> Result<i64, StoreError> {
     let seq = insert_row(tx, account)?;
     tx.note_value_change(ValueKind::Account, seq);
     Ok(seq)
-}
-
-/// Saves the fields of an account that can change.
-pub fn update(tx: &Tx<'_>, account: &Account) -> Result<(), StoreError> {
-    tx.note_account_change();
-    tx.note_value_change(ValueKind::Account, account.seq);
-    update_row(tx, account)
-}
-
-/// Replaces the legacy secret of an account. The previous secret is also used for signing until the time `until`.
-pub fn roll_legacy_secret(
-    tx: &Tx<'_>,
-    seq: i64,
-    secret: &str,
-    until: Time,
-) -> Result<(), StoreError> {
-    tx.note_account_change();
-    tx.note_value_change(ValueKind::Account, seq);
-    roll_secret(tx, seq, secret, until)
-}
-
-/// Returns the time until which the previous legacy secret is also used for signing. The time may be in the past.
-/// `None` if the secret was never replaced.
-pub fn old_secret_until(db: &Reader<'_>, seq: i64) -> Result<Option<Time>, StoreError> {
-    let found = OLD_SECRET_UNTIL.first(db, named_params! { ":seq": seq })?;
-    Ok(found.flatten())
-}
-
-/// Deletes the previous legacy secrets that are no longer used for signing.
-pub fn delete_old_secrets(tx: &Tx<'_>, now: Time) -> Result<(), StoreError> {
-    tx.note_account_change();
-    delete_expired_secrets(tx, now)
 }

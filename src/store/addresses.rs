@@ -2,7 +2,7 @@
 //!
 //! Invariant: an address has one owner, and the row of an address is never changed.
 
-use super::statement::{commands, rows, values};
+use super::statement::statements;
 use super::wallets::WalletIndex;
 use super::{Reader, StoreError, Tx};
 use crate::domain::asset::Chain;
@@ -47,8 +47,8 @@ pub struct LiveAddress {
     pub expires_at: Option<Time>,
 }
 
-rows! {
-    fn read_live_address(
+statements! {
+    row read_live_address(
         addresses.seq, addresses.address,
         since = "ifnull(invoices.created_at, customers.created_at)", invoices.expires_at,
     ) -> LiveAddress {
@@ -63,9 +63,7 @@ rows! {
             where addresses.seq > :after and addresses.mode = 'live' and addresses.pool = :pool \
             order by addresses.seq"
         with { after, pool: chain.address_pool() };
-}
 
-values! {
     /// Passes to `each` every imported address of a chain's pool without an owner, with its `seq` and its time of
     /// import.
     pub fn each_unassigned(db, chain: Chain) -> each (seq: i64, address: String, since: Time) =
@@ -95,9 +93,7 @@ values! {
     fn owner_columns(db, mode: Mode, pool: &str, address: &str)
         -> Option<(invoice: Option<i64>, customer: Option<i64>)> =
         "select invoice, customer from addresses where mode = :mode and pool = :pool and address = :address";
-}
 
-commands! {
     fn insert_row(tx, mode: Mode, chain: Chain, address: &str, index: Option<WalletIndex>, owner: AddressOwner) =
         insert into addresses {
             mode, pool: chain.address_pool(), address, invoice: owner.invoice(), customer: owner.customer(),

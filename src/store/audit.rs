@@ -8,9 +8,9 @@ pub mod noted;
 
 use super::identity::schema_differences;
 pub use super::integrity::AuditFinding;
-use super::integrity::{FOREIGN_KEYS, INTEGRITY, Violation};
+use super::integrity::{Violation, foreign_keys, integrity, read_violation};
 use super::migrate::MIGRATIONS;
-use super::statement::{Query, rows, values};
+use super::statement::{Query, query, statements};
 use super::{Reader, StoreError};
 use crate::domain::progress::to_count;
 use crate::domain::{Bps, Cents, Progress, ProgressSink, Time};
@@ -36,36 +36,8 @@ pub struct AuditCounts {
     pub addresses: i64,
 }
 
-rows! {
-    fn read(about, found, should) -> Violation {
-        Ok((about, found, should))
-    }
-    RUNNING_SUMS = file "sql/audit/running_sums.sql";
-    RESERVED = file "sql/audit/reserved.sql";
-    SALES = file "sql/audit/sales.sql";
-    FEES_BESIDE_SALES = file "sql/audit/fees.sql";
-    SOURCES = file "sql/audit/sources.sql";
-    REVERSALS = file "sql/audit/reversals.sql";
-    BOOKED = file "sql/audit/booked.sql";
-    RATES = file "sql/audit/rates.sql";
-    TRANSFERS = file "sql/audit/transfers.sql";
-    DESTINATION_OUTPUTS = file "sql/audit/destination_outputs.sql";
-    REFUNDED = file "sql/audit/refunded.sql";
-    LAST_EVENTS = file "sql/audit/last_events.sql";
-    FINAL_EVENTS = file "sql/audit/final_events.sql";
-    EVENT_BODIES = file "sql/audit/event_bodies.sql";
-    DELIVERIES = file "sql/audit/deliveries.sql";
-    RECEIPTS = file "sql/audit/receipts.sql";
-    OWNERS = file "sql/audit/owners.sql";
-    ADDRESSES = file "sql/audit/addresses.sql";
-    MODES = file "sql/audit/modes.sql";
-    CHAINS = file "sql/audit/chains.sql";
-    REQUESTS = file "sql/audit/requests.sql";
-    SALES_BY_HOUR = file "sql/audit/sales_by_hour.sql";
-}
-
-rows! {
-    fn read_counts(
+statements! {
+    row read_counts(
         invoices = "(select count(*) from invoices)",
         payments = "(select count(*) from payments)",
         deposits = "(select count(*) from deposits)",
@@ -79,52 +51,50 @@ rows! {
     }
 
     /// Returns the numbers of the rows that an audit checks.
-    pub fn counts(db) -> AuditCounts = select "";
-}
+    pub fn counts(db) -> only AuditCounts = select "";
 
-rows! {
-    fn read_sale(id, sale, fee, rate, fee_rate) -> SaleFee {
+    row read_sale(id, sale, fee, rate, fee_rate) -> SaleFee {
         Ok(SaleFee { id, sale, fee, rate, fee_rate })
     }
 
     /// Passes every sale to `each`.
     pub fn each_sale_fee(db) -> each SaleFee = file "sql/audit/sales_fees.sql";
-}
 
-values! {
     /// Returns the `seq` of the next `limit` invoices whose `seq` is greater than `after`, in ascending order.
     pub fn invoice_seqs(db, after: i64, limit: u32) -> Vec<(seq: i64)> =
         "select seq from invoices where seq > :after order by seq limit :limit";
 
-    LAST_TICK(last_tick_at: Time) = "select last_tick_at from file where id = 1";
+    /// Returns the latest time at which a worker updated the statuses that change with time.
+    pub fn last_tick(db) -> (last_tick_at: Time) =
+        "select ifnull(max(last_tick_at), 0) as last_tick_at from file where id = 1";
 }
 
 /// Queries for violations, each with the number of its rule in `src/web/guides/backup.md`.
 const CHECKS: [(u8, Query<Violation>); 24] = [
-    (6, INTEGRITY),
-    (5, FOREIGN_KEYS),
-    (1, RUNNING_SUMS),
-    (1, RESERVED),
-    (2, SALES),
-    (2, FEES_BESIDE_SALES),
-    (2, SOURCES),
-    (2, REVERSALS),
-    (2, BOOKED),
-    (2, RATES),
-    (2, TRANSFERS),
-    (2, DESTINATION_OUTPUTS),
-    (3, REFUNDED),
-    (4, LAST_EVENTS),
-    (4, FINAL_EVENTS),
-    (4, EVENT_BODIES),
-    (4, DELIVERIES),
-    (4, RECEIPTS),
-    (5, OWNERS),
-    (5, ADDRESSES),
-    (5, MODES),
-    (7, CHAINS),
-    (8, REQUESTS),
-    (1, SALES_BY_HOUR),
+    (6, integrity()),
+    (5, foreign_keys()),
+    (1, query!(read_violation, file "sql/audit/running_sums.sql")),
+    (1, query!(read_violation, file "sql/audit/reserved.sql")),
+    (2, query!(read_violation, file "sql/audit/sales.sql")),
+    (2, query!(read_violation, file "sql/audit/fees.sql")),
+    (2, query!(read_violation, file "sql/audit/sources.sql")),
+    (2, query!(read_violation, file "sql/audit/reversals.sql")),
+    (2, query!(read_violation, file "sql/audit/booked.sql")),
+    (2, query!(read_violation, file "sql/audit/rates.sql")),
+    (2, query!(read_violation, file "sql/audit/transfers.sql")),
+    (2, query!(read_violation, file "sql/audit/destination_outputs.sql")),
+    (3, query!(read_violation, file "sql/audit/refunded.sql")),
+    (4, query!(read_violation, file "sql/audit/last_events.sql")),
+    (4, query!(read_violation, file "sql/audit/final_events.sql")),
+    (4, query!(read_violation, file "sql/audit/event_bodies.sql")),
+    (4, query!(read_violation, file "sql/audit/deliveries.sql")),
+    (4, query!(read_violation, file "sql/audit/receipts.sql")),
+    (5, query!(read_violation, file "sql/audit/owners.sql")),
+    (5, query!(read_violation, file "sql/audit/addresses.sql")),
+    (5, query!(read_violation, file "sql/audit/modes.sql")),
+    (7, query!(read_violation, file "sql/audit/chains.sql")),
+    (8, query!(read_violation, file "sql/audit/requests.sql")),
+    (1, query!(read_violation, file "sql/audit/sales_by_hour.sql")),
 ];
 
 /// Runs every check except those of [`check_integrity`], and compares the schema with that of a new file. Reports the
@@ -181,8 +151,15 @@ pub struct SaleFee {
     pub fee_rate: Option<Bps>,
 }
 
-/// Returns the latest time at which a worker updated the statuses that change with time.
-pub fn last_tick(db: &Reader<'_>) -> Result<Time, StoreError> {
-    let found = LAST_TICK.first(db, &[])?;
-    Ok(found.unwrap_or(Time(0)))
+#[cfg(test)]
+mod tests {
+    use super::CHECKS;
+    use crate::store::statement::check;
+
+    #[test]
+    fn every_check_returns_violations() {
+        for (_, query) in CHECKS {
+            check(query.sql(), &["about", "found", "should"]);
+        }
+    }
 }

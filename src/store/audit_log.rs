@@ -1,7 +1,7 @@
 //! The table `audit_log`: actions of users and workers. Rows are only added.
 
 use super::history::append;
-use super::statement::{commands, rows, values};
+use super::statement::statements;
 use super::{PageBounds, Reader, StoreError, Tx};
 use crate::domain::{ChainedLog, Time};
 use rusqlite::{Connection, named_params};
@@ -38,8 +38,8 @@ pub struct AuditEntry {
     pub detail: String,
 }
 
-rows! {
-    fn read(l.seq, l.at, l.actor, l.action, account = "a.id", l.object_id, l.detail) -> AuditEntry {
+statements! {
+    row read(l.seq, l.at, l.actor, l.action, account = "a.id", l.object_id, l.detail) -> AuditEntry {
         Ok(AuditEntry { seq, at, actor, action, account, object_id, detail })
     }
 
@@ -52,18 +52,15 @@ rows! {
         select "from audit_log l left join accounts a on a.seq = l.account \
             where l.seq < :before and l.action <> 'state.note' order by l.seq desc limit :limit"
         with { before: page.before, limit: page.limit };
-}
 
-values! {
     /// Returns `true` if a person took back a payment that was assigned to an invoice, by the invoice and the audit log.
     pub fn was_assignment_undone(db, invoice: i64) -> (found: bool) =
         "select exists (select 1 from invoices i join audit_log l on l.account = i.account \
             where i.seq = :invoice and l.at = i.assignment_undone_at and l.action = 'unmatched_payment.undo') as found";
-}
 
-commands! {
-    INSERT = "insert into audit_log (seq, link, at, actor, action, account, object_id, detail, states) \
-        values (:seq, :link, :at, :actor, :action, :account, :object_id, :detail, :states)";
+    fn insert_row() -> Statement =
+        "insert into audit_log (seq, link, at, actor, action, account, object_id, detail, states) \
+            values (:seq, :link, :at, :actor, :action, :account, :object_id, :detail, :states)";
 }
 
 /// Returns a page of entries, newest first. With `account`, only entries about this account.
@@ -94,7 +91,7 @@ pub(super) fn insert_on_conn(
         ":at": now, ":actor": entry.actor, ":action": entry.action, ":account": entry.account,
         ":object_id": entry.object_id, ":detail": entry.detail, ":states": states,
     };
-    append(conn, ChainedLog::AuditLog, &INSERT, params)
+    append(conn, ChainedLog::AuditLog, &insert_row(), params)
 }
 
 #[cfg(test)]

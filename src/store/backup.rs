@@ -22,12 +22,12 @@ use super::open::open_unshared;
 use super::paths::{is_reserved_name, path_error, resolve_links, sync_folder, with_suffix};
 use super::private_copy::copy_bytes;
 use super::source::SourceFile;
-use super::statement::commands;
+use super::statement::statements;
 use super::{FileKind, Reader, StoreError, room};
 use crate::domain::progress::ignore_progress;
 use crate::domain::{ProgressSink, Time};
 use rusqlite::backup::StepResult;
-use rusqlite::{Connection, ErrorCode, OpenFlags, Row, named_params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Row};
 use std::fs::File;
 use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt, chown};
@@ -51,8 +51,8 @@ const BUSY_PAUSE: Duration = Duration::from_millis(1);
 /// Suffixes of the files that SQLite creates beside a database.
 const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
 
-commands! {
-    STAMP = "update file set snapshot_at = :now";
+statements! {
+    fn set_snapshot_time(conn, now: Time) = "update file set snapshot_at = :now";
 }
 
 /// A backup copy with a temporary name beside its destination. Dropping this value removes the copy unless the copy
@@ -193,8 +193,7 @@ impl BackupCopy {
     /// Stores the current time of the sandbox's clock in the copy.
     pub fn save_snapshot_time(&self, now: Time) -> Result<(), StoreError> {
         let conn = open_unshared(&self.temporary)?;
-        let taken = named_params! { ":now": now };
-        STAMP.execute(&conn, taken)?;
+        set_snapshot_time(&conn, now)?;
         Ok(conn.close().map_err(|(_, error)| error)?)
     }
 

@@ -1,12 +1,12 @@
 //! The table `balances`: the running sums of the ledger.
 
-use super::statement::{commands, require_one, rows};
+use super::statement::statements;
 use super::{StoreError, Tx};
 use crate::domain::{Balance, Cents, Currency, LedgerKind, Mode, Total};
 use rusqlite::named_params;
 
-rows! {
-    fn read(currency, available, reserved, sales, fees, payouts, refunds) -> Balance {
+statements! {
+    row read(currency, available, reserved, sales, fees, payouts, refunds) -> Balance {
         Ok(Balance {
             currency, available, reserved, sales, fees, payouts, refunds,
             pending: Total::ZERO,
@@ -17,17 +17,20 @@ rows! {
     /// ledger entries.
     pub fn of_account(db, account: i64, mode: Mode) -> Vec<Balance> =
         select "from balances where account = :account and mode = :mode";
-}
 
-commands! {
-    MOVE = file "sql/balances/move.sql";
-    INSERT = "insert into balances (account, mode, currency, available, sales, fees, payouts, refunds, adjustments, reserved) \
-        values (:account, :mode, :currency, :sales + :fees + :payouts + :refunds + :adjustments, :sales, :fees, :payouts, \
-        :refunds, :adjustments, 0)";
+    fn add_to_sums() -> Statement = file "sql/balances/move.sql";
 
-    fn add_to_reserved(tx, account: i64, mode: Mode, currency: Currency, amount: Cents) -> usize =
+    fn insert_sums() -> Statement =
+        "insert into balances (account, mode, currency, available, sales, fees, payouts, refunds, adjustments, reserved) \
+            values (:account, :mode, :currency, :sales + :fees + :payouts + :refunds + :adjustments, :sales, :fees, :payouts, \
+            :refunds, :adjustments, 0)";
+
+    /// Adds an amount to the reserve for open payouts and refunds. A negative amount releases a reserve. The balance must
+    /// exist.
+    pub fn reserve(tx, account: i64, mode: Mode, currency: Currency, amount: Cents) =
         "update balances set reserved = reserved + :amount \
-            where account = :account and mode = :mode and currency = :currency";
+            where account = :account and mode = :mode and currency = :currency"
+        else("account {account} has no balance to reserve from");
 }
 
 /// Adds the amount of a ledger entry to the running sums. The table rejects inconsistent sums.
@@ -54,22 +57,5 @@ pub(super) fn add_entry(
     };
     // An upsert would fail: SQLite would first check a new row with this amount alone. For a reversal, the table
     // rejects such a row.
-    if !MOVE.changes(tx, params)? {
-        INSERT.run(tx, params)?;
-    }
-    Ok(())
-}
-
-/// Adds an amount to the reserve for open payouts and refunds. A negative amount releases a reserve. The balance must
-/// exist.
-pub fn reserve(
-    tx: &Tx<'_>,
-    account: i64,
-    mode: Mode,
-    currency: Currency,
-    amount: Cents,
-) -> Result<(), StoreError> {
-    require_one(add_to_reserved(tx, account, mode, currency, amount)?, || {
-        format!("account {account} has no balance to reserve from")
-    })
+    if add_to_sums().run(tx, params)? { Ok(()) } else { insert_sums().run(tx, params) }
 }

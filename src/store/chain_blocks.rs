@@ -2,21 +2,19 @@
 //!
 //! Invariant: each height of a chain has at most one hash.
 
-use super::statement::{commands, rows};
+use super::statement::statements;
 use crate::domain::Block;
 use crate::domain::asset::Chain;
 
-rows! {
-    fn read(height, hash) -> Block {
+statements! {
+    row read(height, hash) -> Block {
         Ok(Block { height, hash })
     }
 
     /// Returns the stored blocks of a chain, newest first.
     pub fn newest_first(db, chain: Chain) -> Vec<Block> =
         select "from chain_blocks where chain = :chain order by height desc";
-}
 
-commands! {
     /// Saves the hash of a block.
     pub fn put(tx, chain: Chain, block: &Block) =
         "insert into chain_blocks (chain, height, hash) values (:chain, :height, :hash) \

@@ -2,8 +2,7 @@
 //!
 //! Invariant: a chain has at most one row, and its network never changes.
 
-use super::statement::{commands, require_one, rows};
-use super::{StoreError, Tx};
+use super::statement::statements;
 use crate::domain::asset::Chain;
 use crate::domain::{Block, ChainPosition, Time};
 
@@ -28,8 +27,8 @@ pub struct ChainCursor {
     pub stopped: Option<String>,
 }
 
-rows! {
-    fn read(
+statements! {
+    row read(
         chain, network, height, hash, time, complete_height, complete_hash, head_height, head_time, stepped_at, stopped,
     ) -> ChainCursor {
         Ok(ChainCursor {
@@ -45,25 +44,18 @@ rows! {
 
     /// Returns the cursors of all chains.
     pub fn all(db) -> Vec<ChainCursor> = select "from chain_cursors order by chain";
-}
 
-commands! {
-    fn put_row(tx, cursor: &ChainCursor) -> usize =
+    /// Saves the cursor of a chain.
+    ///
+    /// # Errors
+    /// [`StoreError`](super::StoreError) if the chain is followed on another network.
+    pub fn put(tx, cursor: &ChainCursor) =
         file "sql/chain_cursors/put.sql"
         with {
             chain: cursor.chain, network: cursor.network, height: cursor.reached.block.height,
             hash: cursor.reached.block.hash, time: cursor.reached.time, complete_height: cursor.complete.height,
             complete_hash: cursor.complete.hash, head_height: cursor.head_height, head_time: cursor.head_time,
             stepped_at: cursor.stepped_at, stopped: cursor.stopped,
-        };
-}
-
-/// Saves the cursor of a chain.
-///
-/// # Errors
-/// [`StoreError`] if the chain is followed on another network.
-pub fn put(tx: &Tx<'_>, cursor: &ChainCursor) -> Result<(), StoreError> {
-    require_one(put_row(tx, cursor)?, || {
-        format!("{} is not followed on {}", cursor.chain, cursor.network)
-    })
+        }
+        else("{} is not followed on {}", cursor.chain, cursor.network);
 }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a url may hold a login, so it leaves this file only for requests to the node.
 
-use super::statement::{commands, rows, values};
+use super::statement::statements;
 use crate::domain::Time;
 use crate::domain::chain::Chain;
 use std::fmt;
@@ -30,8 +30,8 @@ impl fmt::Debug for ChainNodeRow {
     }
 }
 
-rows! {
-    fn read(chain, url, node, changed_at, changed_by, is_missing) -> ChainNodeRow {
+statements! {
+    row read(chain, url, node, changed_at, changed_by, is_missing) -> ChainNodeRow {
         Ok(ChainNodeRow { chain, url, node, changed_at, changed_by, is_missing })
     }
 
@@ -45,22 +45,19 @@ rows! {
     pub fn of_other_url(db, public_url: &str) -> Vec<ChainNodeRow> = select
         "from chain_nodes where url is not null and public_url <> :public_url \
             and restored < (select restored from file) order by chain";
-}
 
-values! {
     /// Returns the chains whose url is in the file.
     pub fn chains_with_url(db) -> Vec<(chain: Chain)> =
         "select chain from chain_nodes where url is not null order by chain";
 
-    /// Nodes of a copy that were entered under another public url.
-    OF_OTHER_URL(chain: Chain) =
+    /// Returns the chains of a copy whose nodes were entered under another public url.
+    pub(super) fn chains_of_other_url(conn, public_url: &str) -> Vec<(chain: Chain)> =
         "select chain from chain_nodes where url is not null and public_url <> :public_url order by chain";
-}
 
-commands! {
     /// Removes urls that were entered under another public url, so that they must be entered again.
-    REMOVE_OF_OTHER_URL = "update chain_nodes set url = null, is_missing = 1, changed_at = :now, changed_by = 'restore' \
-        where url is not null and public_url <> :public_url";
+    pub(super) fn remove_of_other_url(conn, public_url: &str, now: Time) =
+        "update chain_nodes set url = null, is_missing = 1, changed_at = :now, changed_by = 'restore' \
+            where url is not null and public_url <> :public_url";
 
     /// Stores the node of a chain.
     pub fn put(tx, chain: Chain, url: &str, node: &str, public_url: &str, now: Time, actor: &str) = file

@@ -2,13 +2,13 @@
 //!
 //! Invariant: the outcome of a claim never changes.
 
-use super::statement::{commands, rows, values};
+use super::statement::statements;
 use super::{StoreError, Tx};
 use crate::domain::asset::Chain;
 use crate::domain::{Claim, ClaimOutcome, Observation, Time};
 
-rows! {
-    fn read(
+statements! {
+    row read(
         seq, id, txid, asset, address, amount, ordinal, asked_by, asked_at, outcome, ended_at, reason,
     ) -> Claim {
         Ok(Claim { seq, id, txid, asset, address, amount, ordinal, asked_by, asked_at, outcome, ended_at, reason })
@@ -24,9 +24,7 @@ rows! {
     /// Returns the newest claims of a chain.
     pub fn newest_claims(db, chain: Chain, limit: u32) -> Vec<Claim> =
         select "from claims where chain = :chain order by seq desc limit :limit";
-}
 
-values! {
     /// Returns the number of open claims of a chain.
     pub fn count_open_claims(db, chain: Chain) -> (count: i64) =
         "select count(*) as count from claims where chain = :chain and outcome is null";
@@ -49,9 +47,7 @@ values! {
             chain: seen.asset.chain, txid: seen.txid, asset: seen.asset.id, address: seen.address, amount: seen.amount,
             position: seen.position,
         };
-}
 
-commands! {
     /// Inserts an open claim.
     pub fn insert(tx, claim: &Claim) = insert into claims {
         id: claim.id, chain: claim.asset.chain, txid: claim.txid, asset: claim.asset.id, address: claim.address,

@@ -2,17 +2,15 @@
 //!
 //! Invariant: either all tiers of a coin are stored, or none.
 
-use super::statement::{commands, values};
+use super::statement::statements;
 use super::states::ValueKind;
 use super::{Reader, StoreError, Tx};
 use crate::domain::{Asset, Cents, ConfirmationTier, ConfirmationTiers, Depth};
 
-values! {
+statements! {
     fn of_asset(db, asset: &str) -> Vec<(below: Option<Cents>, confirmations: Option<u32>)> =
         "select below, confirmations from confirmation_tiers where asset = :asset order by below is null, below";
-}
 
-commands! {
     fn insert(tx, asset: &str, tier: &ConfirmationTier) = insert into confirmation_tiers {
         asset, below: tier.below, confirmations: needed_blocks(tier.needed),
     };

@@ -62,20 +62,23 @@ pub(super) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
 mod tests {
     use crate::domain::progress::ignore_progress;
     use crate::store::migrate::MIGRATIONS;
-    use crate::store::statement::values;
+    use crate::store::statement::statements;
     use rusqlite::Connection;
 
-    values! {
-        VIEWS_OF_FILE(sql: String) = "select sql from main.sqlite_schema where type = 'view' order by name";
-        VIEWS_OF_CONNECTION(sql: String) = "select sql from temp.sqlite_schema where type = 'view' order by name";
+    statements! {
+        fn views_of_file(conn) -> Vec<(sql: String)> =
+            "select sql from main.sqlite_schema where type = 'view' order by name";
+
+        fn views_of_connection(conn) -> Vec<(sql: String)> =
+            "select sql from temp.sqlite_schema where type = 'view' order by name";
     }
 
     #[test]
     fn view_of_a_connection_is_that_of_the_file() {
         let mut conn = Connection::open_in_memory().unwrap();
         MIGRATIONS.run(&mut conn, &mut ignore_progress).unwrap();
-        let of_file = VIEWS_OF_FILE.all_on_conn(&conn, &[]).unwrap();
+        let of_file = views_of_file(&conn).unwrap();
         assert_eq!(of_file.len(), 1);
-        assert_eq!(VIEWS_OF_CONNECTION.all_on_conn(&conn, &[]).unwrap(), of_file);
+        assert_eq!(views_of_connection(&conn).unwrap(), of_file);
     }
 }

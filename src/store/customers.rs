@@ -1,12 +1,11 @@
 //! The table `customers`: customers of merchants, identified by the merchants' references.
 
-use super::statement::{commands, rows};
-use super::{Reader, StoreError, Tx};
+use super::statement::statements;
+use super::{StoreError, Tx};
 use crate::domain::{Customer, Mode, Time};
-use rusqlite::named_params;
 
-rows! {
-    fn read(seq, account, mode, reference = "ref", created_at) -> Customer {
+statements! {
+    row read(seq, account, mode, reference = "ref", created_at) -> Customer {
         Ok(Customer { seq, account, mode, reference, created_at })
     }
 
@@ -14,10 +13,10 @@ rows! {
     pub fn by_ref(db, account: i64, mode: Mode, reference: &str) -> Option<Customer> =
         select "from customers where account = :account and mode = :mode and ref = :reference";
 
-    BY_SEQ = select "from customers where seq = :seq";
-}
+    /// Returns the customer with this `seq`, which must exist.
+    pub fn by_seq(db, seq: i64) -> only Customer =
+        select "from customers where seq = :seq" else("customer {seq} is missing");
 
-commands! {
     fn insert_row(tx, account: i64, mode: Mode, reference: &str, created_at: Time) -> i64 =
         "insert into customers (account, mode, ref, created_at) values (:account, :mode, :reference, :created_at)";
 }
@@ -37,10 +36,4 @@ pub fn insert(
         reference: reference.to_owned(),
         created_at: now,
     })
-}
-
-/// Returns the customer with this `seq`, which must exist.
-pub fn by_seq(db: &Reader<'_>, seq: i64) -> Result<Customer, StoreError> {
-    let found = BY_SEQ.first(db, named_params! { ":seq": seq })?;
-    found.ok_or_else(|| StoreError::Failed(format!("customer {seq} is missing")))
 }

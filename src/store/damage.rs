@@ -3,7 +3,7 @@
 use super::connection::{READ_ONLY, configure};
 use super::health::WriteRefusal;
 use super::lock::Lock;
-use super::statement::values;
+use super::statement::statements;
 use super::{StoreError, foreign_log};
 use rusqlite::Connection;
 use std::path::Path;
@@ -11,9 +11,9 @@ use std::path::Path;
 /// First bytes of every database.
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
-values! {
+statements! {
     /// Checks all pages and rows, but not whether each index has every row.
-    QUICK_CHECK(quick_check: String) = "select quick_check from pragma_quick_check";
+    fn quick_check(conn) -> Option<(quick_check: String)> = "select quick_check from pragma_quick_check";
 }
 
 /// Returns the reason why the header of a file is not that of a database in WAL mode, which a server uses.
@@ -60,7 +60,7 @@ pub(super) fn find_damage(lock: &Lock) -> Option<String> {
     let opened = Connection::open_with_flags(lock.path(), READ_ONLY);
     let found = opened.and_then(|conn| {
         configure(&conn)?;
-        QUICK_CHECK.first_on_conn(&conn, &[])
+        quick_check(&conn)
     });
     match found {
         Ok(found) => found.filter(|found| found != "ok"),

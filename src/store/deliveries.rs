@@ -2,11 +2,10 @@
 //! once.
 
 use super::page::{PageBounds, Position};
-use super::statement::{commands, rows, sql_limit, values};
+use super::statement::{sql_limit, statements};
 use super::{StoreError, Tx};
 use crate::domain::retry::RETURNED_ATTEMPTS_MAX;
 use crate::domain::{DeliveryState, EventType, Mode, Time, WebhookFormat};
-use rusqlite::named_params;
 
 /// A delivery that is due, with everything that its request needs.
 #[derive(Clone)]
@@ -130,18 +129,16 @@ impl Position for DeliveryRowPosition {
     const END: DeliveryRowPosition = DeliveryRowPosition { event: i64::MAX, row: i64::MAX };
 }
 
-rows! {
-    fn read_waiting(seq, account, origin, endpoint, due_at, was_tried) -> WaitingQueue {
+statements! {
+    row read_waiting(seq, account, origin, endpoint, due_at, was_tried) -> WaitingQueue {
         Ok(WaitingQueue { queue: DeliveryQueue { seq, account, origin, endpoint }, due_at, was_tried })
     }
 
     /// Returns at most `limit` queues with a pending delivery, by `seq`, after the queue with the `seq` `after`.
     pub fn waiting_queues(db, after: i64, limit: usize) -> Vec<WaitingQueue> =
         file "sql/deliveries/waiting.sql" with { after, limit: sql_limit(limit) };
-}
 
-rows! {
-    fn read_due_delivery(
+    row read_due_delivery(
         id, url, attempts, endpoint: Option<i64>, secret: Option<String>, format: Option<WebhookFormat>, is_untold: bool,
         legacy_secret, event, body, invoice, old_secret,
     ) -> DueDelivery {
@@ -156,10 +153,8 @@ rows! {
     /// Returns the due deliveries of the queue with this `seq`, the longest overdue first.
     pub fn due(db, queue: i64, now: Time, limit: usize) -> Vec<DueDelivery> =
         file "sql/deliveries/due.sql" with { queue, now, limit: sql_limit(limit) };
-}
 
-rows! {
-    fn read(
+    row read(
         d.id, event = "e.id", kind = "e.type", endpoint = "n.id", url = "(select url from webhook_urls where seq = d.url)",
         d.state, d.next_attempt_at,
     ) -> DeliveryRow {
@@ -172,19 +167,15 @@ rows! {
             where (d.event, d.seq) < (:event, :row) \
             order by d.event desc, d.seq desc limit :limit"
         with { event: page.before.event, row: page.before.row, limit: page.limit };
-}
 
-rows! {
-    fn read_position(event, row = "seq") -> DeliveryRowPosition {
+    row read_position(event, row = "seq") -> DeliveryRowPosition {
         Ok(DeliveryRowPosition { event, row })
     }
 
     /// Returns the position of a delivery among the deliveries of all accounts.
     pub fn position_among_all_accounts(db, id: &str) -> Option<DeliveryRowPosition> =
         select "from deliveries where id = :id";
-}
 
-values! {
     /// Returns the `seq` of a delivery, the number of attempts before the delivery was last sent again, and the account
     /// and mode of its event; `None` if the delivery no longer exists.
     pub fn seq_and_earlier_attempts(db, id: &str)
@@ -196,9 +187,7 @@ values! {
     fn attempt_with_answer(db, delivery: i64, from: u32, answer: &str) -> Option<(number: u32)> =
         "select number from attempts \
             where delivery = :delivery and number >= :from and answer = :answer order by number limit 1";
-}
 
-values! {
     fn find_url(db, url: &str) -> Option<(seq: i64)> = "select seq from webhook_urls where url = :url";
 
     fn find_queue(db, receiver: &DeliveryReceiver) -> Option<(seq: i64)> =
@@ -207,9 +196,7 @@ values! {
         with {
             account: receiver.account, origin: receiver.origin, endpoint: receiver.endpoint.unwrap_or(0),
         };
-}
 
-commands! {
     fn insert_row(tx, id: &str, event: i64, endpoint: Option<i64>, url: i64, queue: i64, next_attempt_at: Time) =
         "insert into deliveries (id, event, endpoint, url, queue, state, attempts, next_attempt_at) \
             values (:id, :event, :endpoint, :url, :queue, 'pending', 0, :next_attempt_at)";
@@ -237,7 +224,10 @@ commands! {
     pub fn mark_failed(tx, id: &str) =
         "update deliveries set state = 'failed', next_attempt_at = null where id = :id and state = 'pending'";
 
-    BRING_FORWARD = "update deliveries set next_attempt_at = :now where state = 'pending' and next_attempt_at > :latest";
+    /// Makes all pending deliveries that are due after `latest` due now.
+    pub fn make_deliveries_due(tx, now: Time, latest: Time) =
+        "update deliveries set next_attempt_at = :now where state = 'pending' and next_attempt_at > :latest"
+        after { tx.record_change(|changes| changes.deliveries = true); };
 }
 
 /// Inserts a delivery that is due now, into the queue of its receiver.
@@ -302,10 +292,4 @@ fn same_answer(
         }
         Some(_) | None => Ok(None),
     }
-}
-
-/// Makes all pending deliveries that are due after `latest` due now.
-pub fn make_deliveries_due(tx: &Tx<'_>, now: Time, latest: Time) -> Result<(), StoreError> {
-    tx.record_change(|changes| changes.deliveries = true);
-    BRING_FORWARD.run(tx, named_params! { ":now": now, ":latest": latest })
 }

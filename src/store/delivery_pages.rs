@@ -4,11 +4,10 @@
 
 use super::deliveries::{self, AttemptSignatures, DeliveryAttempt, DeliveryReceiver};
 use super::page::{PageBounds, Position};
-use super::statement::{commands, rows};
+use super::statement::statements;
 use super::{Reader, StoreError, Tx};
 use crate::domain::retry::{DELIVERY_ATTEMPTS_MAX, RETURNED_ATTEMPTS_MAX};
 use crate::domain::{DeliveryState, EventType, Mode, Time, WebhookFormat};
-use rusqlite::named_params;
 
 /// A delivery with its event, as the merchant sees it.
 #[derive(Clone, Debug)]
@@ -103,8 +102,8 @@ pub struct ResendQuery {
     pub until: i64,
 }
 
-rows! {
-    fn read(
+statements! {
+    row read(
         d.id, event = "e.id", kind = "e.type", e.object_id, endpoint = "n.id",
         url = "(select url from webhook_urls where seq = d.url)", d.state, d.next_attempt_at, e.created_at,
     ) -> Delivery {
@@ -113,36 +112,53 @@ rows! {
         })
     }
 
-    /// Selects a page of deliveries, newest first: by event, then by endpoint. Reads only events whose `seq` is at
-    /// least `:from`.
-    PAGE = select "from events e cross join deliveries d on d.event = e.seq left join endpoints n on n.seq = d.endpoint \
-        where e.account = :account and e.mode = :mode and e.seq >= :from and e.seq <= :event \
-        and (e.seq < :event or ifnull(d.endpoint, 0) < :place) and (:state is null or d.state = :state) \
-        order by e.seq desc, ifnull(d.endpoint, 0) desc limit :limit";
+    /// Returns a page of deliveries, newest first: by event, then by endpoint. Reads only events whose `seq` is at least
+    /// `from`.
+    fn page_of_all(
+        db, account: i64, mode: Mode, query: &DeliveryQuery<'_>, from: i64, before: DeliveryPosition
+    ) -> Vec<Delivery> =
+        select "from events e cross join deliveries d on d.event = e.seq left join endpoints n on n.seq = d.endpoint \
+            where e.account = :account and e.mode = :mode and e.seq >= :from and e.seq <= :event \
+            and (e.seq < :event or ifnull(d.endpoint, 0) < :place) and (:state is null or d.state = :state) \
+            order by e.seq desc, ifnull(d.endpoint, 0) desc limit :limit"
+        with {
+            account, mode, from, event: before.event, place: before.endpoint, state: query.state,
+            limit: query.page.limit,
+        };
 
-    /// Selects the same page as [`PAGE`], but only deliveries that are pending or failed, with the index of these
+    /// Returns the same page as [`page_of_all`], but only deliveries that are pending or failed, with the index of these
     /// deliveries.
-    PAGE_NOT_TAKEN = select "from deliveries d cross join events e on e.seq = d.event \
-        left join endpoints n on n.seq = d.endpoint \
-        where d.state <> 'delivered' and d.state = :state and d.event >= :from and d.event <= :event \
-        and (d.event < :event or ifnull(d.endpoint, 0) < :place) and e.account = :account and e.mode = :mode \
-        order by d.event desc, ifnull(d.endpoint, 0) desc limit :limit";
+    fn page_of_undelivered(
+        db, account: i64, mode: Mode, query: &DeliveryQuery<'_>, from: i64, before: DeliveryPosition
+    ) -> Vec<Delivery> =
+        select "from deliveries d cross join events e on e.seq = d.event \
+            left join endpoints n on n.seq = d.endpoint \
+            where d.state <> 'delivered' and d.state = :state and d.event >= :from and d.event <= :event \
+            and (d.event < :event or ifnull(d.endpoint, 0) < :place) and e.account = :account and e.mode = :mode \
+            order by d.event desc, ifnull(d.endpoint, 0) desc limit :limit"
+        with {
+            account, mode, from, event: before.event, place: before.endpoint, state: query.state,
+            limit: query.page.limit,
+        };
 
-    /// Selects the same page as [`PAGE`], but only deliveries to one endpoint. There is at most one for each event.
-    PAGE_OF_ENDPOINT = select "from deliveries d cross join events e on e.seq = d.event \
-        join endpoints n on n.seq = d.endpoint \
-        where n.id = :endpoint and n.account = :account and e.account = :account and e.mode = :mode \
-        and d.event >= :from and d.event < :event and (:state is null or d.state = :state) \
-        order by d.event desc limit :limit";
+    /// Returns the same page as [`page_of_all`], but only deliveries to one endpoint, of events before `until`. There is
+    /// at most one for each event.
+    fn page_of_endpoint(
+        db, account: i64, mode: Mode, query: &DeliveryQuery<'_>, from: i64, endpoint: &str, until: i64
+    ) -> Vec<Delivery> =
+        select "from deliveries d cross join events e on e.seq = d.event \
+            join endpoints n on n.seq = d.endpoint \
+            where n.id = :endpoint and n.account = :account and e.account = :account and e.mode = :mode \
+            and d.event >= :from and d.event < :until and (:state is null or d.state = :state) \
+            order by d.event desc limit :limit"
+        with { account, mode, from, endpoint, until, state: query.state, limit: query.page.limit };
 
     /// Returns the delivery with this id if it belongs to the account.
     pub fn by_id(db, account: i64, mode: Mode, id: &str) -> Option<Delivery> =
         select "from deliveries d join events e on e.seq = d.event left join endpoints n on n.seq = d.endpoint \
             where d.id = :id and e.account = :account and e.mode = :mode";
-}
 
-rows! {
-    fn read_resendable_delivery(
+    row read_resendable_delivery(
         d.id, url = "ifnull(n.url, (select url from webhook_urls where seq = d.url))", d.endpoint, event = "e.seq",
         place = "ifnull(d.endpoint, 0)",
         is_removed = "n.removed_at is not null",
@@ -175,10 +191,8 @@ rows! {
             account, mode, since: query.since, endpoint: query.endpoint, until: query.until,
             event: after.event, place: after.endpoint, tried_max: DELIVERY_ATTEMPTS_MAX, limit,
         };
-}
 
-rows! {
-    fn read_position(d.event, endpoint = "ifnull(d.endpoint, 0)") -> DeliveryPosition {
+    row read_position(d.event, endpoint = "ifnull(d.endpoint, 0)") -> DeliveryPosition {
         Ok(DeliveryPosition { event, endpoint })
     }
 
@@ -186,10 +200,8 @@ rows! {
     pub fn position(db, account: i64, mode: Mode, id: &str) -> Option<DeliveryPosition> =
         select "from deliveries d join events e on e.seq = d.event \
             where d.id = :id and e.account = :account and e.mode = :mode";
-}
 
-rows! {
-    fn read_attempt(
+    row read_attempt(
         a.number, a.at, a.status, a.latency_ms, a.error, answer = "ifnull(a.answer, same.answer)",
         format: Option<WebhookFormat> = "a.format", signed_at: Option<i64> = "a.signed_at",
         service: Option<String> = "a.service_signature", standard: Option<String> = "a.standard_signature",
@@ -204,10 +216,8 @@ rows! {
     fn newest_attempts(db, delivery: &str, limit: u32) -> Vec<(u32, DeliveryAttempt)> =
         select "from attempts a left join attempts same on same.delivery = a.delivery and same.number = a.answer_of \
             where a.delivery = (select seq from deliveries where id = :delivery) order by a.number desc limit :limit";
-}
 
-rows! {
-    fn read_content(e.body, e.invoice, n.format) -> DeliveryContent {
+    row read_content(e.body, e.invoice, n.format) -> DeliveryContent {
         Ok(DeliveryContent { body, invoice, format })
     }
 
@@ -215,9 +225,7 @@ rows! {
     pub fn content(db, delivery: &str) -> Option<DeliveryContent> =
         select "from deliveries d join events e on e.seq = d.event left join endpoints n on n.seq = d.endpoint \
             where d.id = :delivery";
-}
 
-commands! {
     /// Starts a new round of attempts with the current URL of the endpoint.
     fn resend_row(tx, id: &str, url: i64, queue: i64, now: Time) =
         "update deliveries set made_before = made_before + attempts, attempts = 0, state = 'pending', \
@@ -231,29 +239,26 @@ pub fn page(
     mode: Mode,
     query: &DeliveryQuery<'_>,
 ) -> Result<Vec<Delivery>, StoreError> {
-    let PageBounds { before, limit } = query.page;
+    let before = query.page.before;
     // If the query is for one event, older and newer events are not read.
     let from = query.event.unwrap_or(0);
     let before = match query.event {
         Some(event) if event < before.event => DeliveryPosition { event, ..DeliveryPosition::END },
         Some(_) | None => before,
     };
-    let mut params = named_params! {
-        ":account": account, ":mode": mode, ":state": query.state, ":from": from, ":limit": limit,
-    }
-    .to_vec();
-    if let Some(endpoint) = &query.endpoint {
+    if let Some(endpoint) = query.endpoint {
         // The page of one endpoint is bounded by the event alone, because an endpoint gets an event only once.
         let until = before.event.saturating_add(i64::from(before.endpoint == i64::MAX));
-        params.extend(named_params! { ":endpoint": endpoint, ":event": until });
-        return PAGE_OF_ENDPOINT.all(db, params.as_slice());
+        return page_of_endpoint(db, account, mode, query, from, endpoint, until);
     }
-    params.extend(named_params! { ":event": before.event, ":place": before.endpoint });
-    let statement = match query.state {
-        Some(DeliveryState::Pending | DeliveryState::Failed) => PAGE_NOT_TAKEN,
-        Some(DeliveryState::Delivered) | None => PAGE,
-    };
-    statement.all(db, params.as_slice())
+    match query.state {
+        Some(DeliveryState::Pending | DeliveryState::Failed) => {
+            page_of_undelivered(db, account, mode, query, from, before)
+        }
+        Some(DeliveryState::Delivered) | None => {
+            page_of_all(db, account, mode, query, from, before)
+        }
+    }
 }
 
 /// Returns the newest attempts of a delivery with their numbers, oldest first: at most [`RETURNED_ATTEMPTS_MAX`].

@@ -2,12 +2,12 @@
 //!
 //! Invariant: the state of a deposit on its chain is stored only in the row of its observation.
 
-use super::statement::{commands, require_one, rows};
-use super::{Reader, StoreError, Tx};
+use super::statement::statements;
+use super::{Reader, StoreError};
 use crate::domain::{Deposit, Mode, PaymentState, RateQuote, ResourceKind};
 
-rows! {
-    fn read(
+statements! {
+    row read(
         d.seq, d.id, d.account, d.mode, d.customer, customer_ref = "c.ref", d.observation, o.asset, o.address,
         o.txid, o.position, o.amount, d.rate, d.rate_source, d.rate_at, d.rate_spread_bps, d.rate_evidence, d.fixed_at,
         d.gross, d.fee,
@@ -50,54 +50,39 @@ rows! {
             join observations o on o.seq = d.observation \
             where d.account = :account and d.mode = :mode and c.account = :account and c.mode = :mode \
             and c.ref = :reference order by d.seq desc limit :limit";
-}
 
-commands! {
-    fn insert_row(tx, deposit: &Deposit) -> i64 = insert into deposits {
+    /// Inserts a newly detected deposit, and returns its `seq`.
+    pub fn insert(tx, deposit: &Deposit) -> i64 = insert into deposits {
         id: deposit.id, account: deposit.account, mode: deposit.mode, customer: deposit.customer,
         observation: deposit.observation, rate: deposit.quoted.rate, rate_source: deposit.quoted.source,
         rate_at: deposit.quoted.at, rate_spread_bps: deposit.quoted.spread, rate_evidence: deposit.quoted.evidence,
         fixed_at: deposit.fixed_at, gross: deposit.gross, fee: deposit.fee, was_confirmed: false,
         created_at: deposit.created_at,
-    };
+    } after { tx.note_resource_change(Some(deposit.account), deposit.mode, ResourceKind::Deposits); };
 
-    fn update_terms(tx, deposit: &Deposit) -> usize =
+    /// Stores the rate, the value and the fee of a deposit, and whether it is confirmed.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the deposit was confirmed before.
+    pub fn save_terms(tx, deposit: &Deposit) =
         file "sql/deposits/fix.sql"
         with {
             seq: deposit.seq, rate: deposit.quoted.rate, rate_source: deposit.quoted.source, rate_at: deposit.quoted.at,
             fixed_at: deposit.fixed_at, gross: deposit.gross, fee: deposit.fee, was_confirmed: deposit.was_confirmed,
             rate_spread_bps: deposit.quoted.spread, rate_evidence: deposit.quoted.evidence,
-        };
+        }
+        else("deposit {} was confirmed before", deposit.seq)
+        after { tx.note_resource_change(Some(deposit.account), deposit.mode, ResourceKind::Deposits); };
 
-    fn remove_row(tx, seq: i64) -> usize = "delete from deposits where seq = :seq and was_confirmed = 0";
-}
-
-/// Inserts a newly detected deposit, and returns its `seq`.
-pub fn insert(tx: &Tx<'_>, deposit: &Deposit) -> Result<i64, StoreError> {
-    tx.note_resource_change(Some(deposit.account), deposit.mode, ResourceKind::Deposits);
-    insert_row(tx, deposit)
-}
-
-/// Stores the rate, the value and the fee of a deposit, and whether it is confirmed.
-///
-/// # Errors
-/// [`StoreError`] if the deposit was confirmed before.
-pub fn save_terms(tx: &Tx<'_>, deposit: &Deposit) -> Result<(), StoreError> {
-    tx.note_resource_change(Some(deposit.account), deposit.mode, ResourceKind::Deposits);
-    require_one(update_terms(tx, deposit)?, || {
-        format!("deposit {} was confirmed before", deposit.seq)
-    })
-}
-
-/// Deletes a deposit whose assignment to its customer a person has undone.
-///
-/// # Errors
-/// [`StoreError`] if the deposit was confirmed before.
-pub fn remove(tx: &Tx<'_>, deposit: &Deposit) -> Result<(), StoreError> {
-    tx.note_resource_change(Some(deposit.account), deposit.mode, ResourceKind::Deposits);
-    require_one(remove_row(tx, deposit.seq)?, || {
-        format!("deposit {} was confirmed before", deposit.seq)
-    })
+    /// Deletes a deposit whose assignment to its customer a person has undone.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the deposit was confirmed before.
+    pub fn remove(tx, deposit: &Deposit) =
+        "delete from deposits where seq = :seq and was_confirmed = 0"
+        with { seq: deposit.seq }
+        else("deposit {} was confirmed before", deposit.seq)
+        after { tx.note_resource_change(Some(deposit.account), deposit.mode, ResourceKind::Deposits); };
 }
 
 /// Returns the newest deposits of an account. With `customer`, only those of the customer with this reference.

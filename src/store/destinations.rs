@@ -4,7 +4,7 @@
 //! Invariant: an output counts for at most one transfer.
 
 use super::row::InputSources;
-use super::statement::{commands, rows, values};
+use super::statement::statements;
 use super::{Reader, StoreError, Tx, observations};
 use crate::domain::asset::Chain;
 use crate::domain::chain::CHAINS;
@@ -26,8 +26,8 @@ pub struct Destination {
     pub is_overfull: bool,
 }
 
-rows! {
-    fn read(d.seq, d.mode, d.chain, d.address, d.is_overfull) -> Destination {
+statements! {
+    row read(d.seq, d.mode, d.chain, d.address, d.is_overfull) -> Destination {
         Ok(Destination { seq, mode, chain, address, is_overfull })
     }
 
@@ -55,10 +55,8 @@ rows! {
     pub fn list_to_freeze(db, chain: Chain, now: Time, last: u32, limit: u32) -> Vec<Destination> =
         file "sql/destinations/to_freeze.sql"
         with { chain, now, after_ms: WATCHED_AFTER_END_MS, last, limit };
-}
 
-rows! {
-    fn read_output(
+    row read_output(
         observation = "o.seq", o.txid, o.position, o.asset, o.amount, o.state, o.block_height: Option<u32>,
         has_vanished = "o.vanished_at is not null", o.seen_at, o.spends: InputSources, d.settled: Option<i64>,
         d.transfer: Option<i64>,
@@ -99,7 +97,7 @@ pub struct StoredOutput {
     pub transfer: Option<i64>,
 }
 
-values! {
+statements! {
     /// Returns the destination of an observation, and the transfer for which it counts.
     pub fn of_observation(db, observation: i64) -> Option<(destination: i64, transfer: Option<i64>)> =
         "select destination, transfer from destination_outputs where observation = :observation";
@@ -139,7 +137,7 @@ pub fn each_watched_in_pool(
     Ok(())
 }
 
-commands! {
+statements! {
     fn insert_row(tx, mode: Mode, chain: Chain, address: &str) =
         "insert into destinations (mode, chain, address) values (:mode, :chain, :address) \
             on conflict (mode, chain, address) do nothing";

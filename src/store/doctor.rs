@@ -6,7 +6,7 @@ use super::foreign_log::{explain, find_foreign_log};
 use super::identity::{refuse_unreleased_file, schema_differences};
 use super::lock::Lock;
 use super::migrate::{MIGRATIONS, template};
-use super::statement::{Query, rows};
+use super::statement::{Query, query, statements};
 use super::{Reader, StoreError, damage};
 use crate::domain::Time;
 use crate::domain::progress::to_count;
@@ -22,23 +22,10 @@ pub struct FileProblem {
     pub mend: String,
 }
 
-rows! {
-    fn read(about, mend) -> FileProblem {
+statements! {
+    row read(about, mend) -> FileProblem {
         Ok(FileProblem { about, mend })
     }
-    CLOCK = file "sql/doctor/clock.sql";
-    PEOPLE = whole "select 'nobody can sign in as operator' as about, 'use the link that `coffer serve` prints when it starts, or `coffer user create EMAIL --role operator`' as mend \
-        where not exists (select 1 from users where role = 'operator' and disabled_at is null)";
-    ACCOUNTS = file "sql/doctor/accounts.sql";
-    KEYS = file "sql/doctor/keys.sql";
-    PAYOUT_ADDRESSES = file "sql/doctor/payout_addresses.sql";
-    ENDPOINTS = file "sql/doctor/endpoints.sql";
-    DELIVERIES = file "sql/doctor/deliveries.sql";
-    DEADLINES = file "sql/doctor/deadlines.sql";
-    UNKNOWN = file "sql/doctor/unknown.sql";
-    UNBOOKABLE = file "sql/doctor/unbookable.sql";
-    MAINTENANCE = whole "select 'maintenance is on: live invoices and payouts are refused' as about, 'switch it off in the operator interface' as mend \
-        from file where maintenance = 1";
 }
 
 /// Bytes and events of a file, from which its growth follows.
@@ -56,8 +43,8 @@ pub struct FileUsage {
     pub first_event_at: Option<Time>,
 }
 
-rows! {
-    fn read_usage(used_bytes: i64, free_bytes: i64, events: i64, first_event_at, recent_events: i64) -> FileUsage {
+statements! {
+    row read_usage(used_bytes: i64, free_bytes: i64, events: i64, first_event_at, recent_events: i64) -> FileUsage {
         let count = |count: i64| u64::try_from(count).unwrap_or_default();
         Ok(FileUsage {
             grown_bytes: count(used_bytes).saturating_sub(to_count(template().len())),
@@ -69,21 +56,21 @@ rows! {
     }
 
     /// Returns bytes and events of the file. Events since a time are recent.
-    pub fn file_usage(db, since: Time) -> FileUsage = file "sql/doctor/size.sql";
+    pub fn file_usage(db, since: Time) -> only FileUsage = file "sql/doctor/size.sql";
 }
 
 const CHECKS: [(&str, Query<FileProblem>); 11] = [
-    ("clock", CLOCK),
-    ("operators", PEOPLE),
-    ("accounts", ACCOUNTS),
-    ("keys", KEYS),
-    ("payout addresses", PAYOUT_ADDRESSES),
-    ("endpoints", ENDPOINTS),
-    ("webhooks", DELIVERIES),
-    ("deadlines", DEADLINES),
-    ("what waits for a person", UNKNOWN),
-    ("payments", UNBOOKABLE),
-    ("maintenance", MAINTENANCE),
+    ("clock", query!(read, file "sql/doctor/clock.sql")),
+    ("operators", query!(read, file "sql/doctor/operators.sql")),
+    ("accounts", query!(read, file "sql/doctor/accounts.sql")),
+    ("keys", query!(read, file "sql/doctor/keys.sql")),
+    ("payout addresses", query!(read, file "sql/doctor/payout_addresses.sql")),
+    ("endpoints", query!(read, file "sql/doctor/endpoints.sql")),
+    ("webhooks", query!(read, file "sql/doctor/deliveries.sql")),
+    ("deadlines", query!(read, file "sql/doctor/deadlines.sql")),
+    ("what waits for a person", query!(read, file "sql/doctor/unknown.sql")),
+    ("payments", query!(read, file "sql/doctor/unbookable.sql")),
+    ("maintenance", query!(read, file "sql/doctor/maintenance.sql")),
 ];
 
 /// Returns the problem because of which a file must not be used. Reads the whole file. `None` if there is no problem or
@@ -109,9 +96,9 @@ pub fn run_checks(
     for (about, query) in CHECKS {
         // Some queries have no `:now`, and binding a missing parameter fails.
         let complaints = if query.sql().contains(":now") {
-            query.all(db, named_params! { ":now": now })?
+            query.get(db, named_params! { ":now": now })?
         } else {
-            query.all(db, &[])?
+            query.get(db, &[])?
         };
         found.push((about, complaints));
     }
@@ -123,4 +110,17 @@ pub fn run_checks(
     });
     found.push(("schema", complaints.collect()));
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CHECKS;
+    use crate::store::statement::check;
+
+    #[test]
+    fn every_check_returns_problems() {
+        for (_, query) in CHECKS {
+            check(query.sql(), &["about", "mend"]);
+        }
+    }
 }

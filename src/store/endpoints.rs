@@ -1,25 +1,25 @@
 //! The table `endpoints`: URLs that receive the events of an account.
 
 use super::memo::get_or_read;
-use super::statement::{commands, rows, values};
+use super::statement::statements;
 use super::{Reader, StoreError, Tx};
 use crate::domain::text_enum::UnknownText;
 use crate::domain::{EventType, Mode, Time, WebhookEndpoint, WebhookFormat};
-use rusqlite::named_params;
 use rusqlite::types::FromSqlError;
 
-rows! {
-    fn read(seq, id, mode, url, secret, format, types, enabled) -> WebhookEndpoint {
+statements! {
+    row read(seq, id, mode, url, secret, format, types, enabled) -> WebhookEndpoint {
         Ok(WebhookEndpoint { seq, id, mode, url, secret, format, types: parse_event_types(types)?, enabled })
     }
-    OF_ACCOUNT = select "from endpoints where account = :account and removed_at is null order by seq";
-}
 
-values! {
-    OLD_SECRET_UNTIL(secret_old_until: Option<Time>) = "select secret_old_until from endpoints where seq = :seq";
-}
+    fn read_of_account(db, account: i64) -> Vec<WebhookEndpoint> =
+        select "from endpoints where account = :account and removed_at is null order by seq";
 
-commands! {
+    /// Returns the time until which the previous secret is also used for signing. The time may be in the past. `None` if
+    /// the secret was never replaced.
+    pub fn old_secret_until(db, seq: i64) -> Option<(secret_old_until: Time)> =
+        "select secret_old_until from endpoints where seq = :seq and secret_old_until is not null";
+
     fn insert_row(tx, account: i64, endpoint: &WebhookEndpoint, types: Option<String>, created_at: Time) -> i64 =
         insert into endpoints {
             id: endpoint.id, account, mode: endpoint.mode, url: endpoint.url, secret: endpoint.secret,
@@ -32,19 +32,31 @@ commands! {
         "update endpoints set mode = :mode, url = :url, format = :format, types = :types, enabled = :enabled \
             where seq = :seq and removed_at is null";
 
-    ROLL_SECRET = "update endpoints set secret_old = secret, secret_old_until = :until, secret = :secret \
-        where seq = :seq and removed_at is null";
+    /// Replaces the secret of an endpoint. The previous secret is also used for signing until the time `until`.
+    pub fn roll_secret(tx, seq: i64, secret: &str, until: Time) =
+        "update endpoints set secret_old = secret, secret_old_until = :until, secret = :secret \
+            where seq = :seq and removed_at is null"
+        after { tx.note_account_change(); };
 
-    REMOVE = "update endpoints set removed_at = :now where account = :account and id = :id and removed_at is null";
+    fn mark_removed(tx, account: i64, id: &str, now: Time) =
+        "update endpoints set removed_at = :now where account = :account and id = :id and removed_at is null"
+        after { tx.note_account_change(); };
 
-    REMOVE_ALL = "update endpoints set removed_at = :now where account = :account and removed_at is null";
+    fn mark_all_removed(tx, account: i64, now: Time) =
+        "update endpoints set removed_at = :now where account = :account and removed_at is null"
+        after { tx.note_account_change(); };
 
-    fn mark_deliveries_failed(tx, account: i64) =
+    /// Marks pending deliveries to removed endpoints of an account as failed.
+    fn fail_orphaned_deliveries(tx, account: i64) =
         "update deliveries set state = 'failed', next_attempt_at = null \
             where state = 'pending' \
-            and endpoint in (select seq from endpoints where account = :account and removed_at is not null)";
+            and endpoint in (select seq from endpoints where account = :account and removed_at is not null)"
+        after { tx.record_change(|changes| changes.deliveries = true); };
 
-    FORGET_OLD_SECRETS = "update endpoints set secret_old = null, secret_old_until = null where secret_old_until <= :now";
+    /// Deletes the previous secrets that are no longer used for signing.
+    pub fn delete_old_secrets(tx, now: Time) =
+        "update endpoints set secret_old = null, secret_old_until = null where secret_old_until <= :now"
+        after { tx.note_account_change(); };
 }
 
 fn parse_event_types(text: Option<String>) -> rusqlite::Result<Option<Vec<EventType>>> {
@@ -64,9 +76,7 @@ fn event_types_to_json(endpoint: &WebhookEndpoint) -> Result<Option<String>, Sto
 
 /// Returns the endpoints of an account that were not removed, oldest first.
 pub fn of_account(db: &Reader<'_>, account: i64) -> Result<Vec<WebhookEndpoint>, StoreError> {
-    get_or_read(db.memo.map(|memo| &memo.endpoints), account, || {
-        OF_ACCOUNT.all(db, named_params! { ":account": account })
-    })
+    get_or_read(db.memo.map(|memo| &memo.endpoints), account, || read_of_account(db, account))
 }
 
 /// Inserts an endpoint and returns its `seq`.
@@ -89,43 +99,14 @@ pub fn update(tx: &Tx<'_>, endpoint: &WebhookEndpoint) -> Result<(), StoreError>
     update_row(tx, *seq, *mode, url, *format, types, *enabled)
 }
 
-/// Replaces the secret of an endpoint. The previous secret is also used for signing until the time `until`.
-pub fn roll_secret(tx: &Tx<'_>, seq: i64, secret: &str, until: Time) -> Result<(), StoreError> {
-    tx.note_account_change();
-    let params = named_params! { ":seq": seq, ":secret": secret, ":until": until };
-    ROLL_SECRET.run(tx, params)
-}
-
 /// Removes an endpoint of an account, and marks its pending deliveries as failed.
 pub fn remove(tx: &Tx<'_>, account: i64, id: &str, now: Time) -> Result<(), StoreError> {
-    tx.note_account_change();
-    let params = named_params! { ":account": account, ":id": id, ":now": now };
-    REMOVE.run(tx, params)?;
+    mark_removed(tx, account, id, now)?;
     fail_orphaned_deliveries(tx, account)
 }
 
 /// Removes every endpoint of an account, and marks their pending deliveries as failed.
 pub fn remove_all(tx: &Tx<'_>, account: i64, now: Time) -> Result<(), StoreError> {
-    tx.note_account_change();
-    REMOVE_ALL.run(tx, named_params! { ":account": account, ":now": now })?;
+    mark_all_removed(tx, account, now)?;
     fail_orphaned_deliveries(tx, account)
-}
-
-/// Marks pending deliveries to removed endpoints of an account as failed.
-fn fail_orphaned_deliveries(tx: &Tx<'_>, account: i64) -> Result<(), StoreError> {
-    tx.record_change(|changes| changes.deliveries = true);
-    mark_deliveries_failed(tx, account)
-}
-
-/// Returns the time until which the previous secret is also used for signing. The time may be in the past. `None` if
-/// the secret was never replaced.
-pub fn old_secret_until(db: &Reader<'_>, seq: i64) -> Result<Option<Time>, StoreError> {
-    let found = OLD_SECRET_UNTIL.first(db, named_params! { ":seq": seq })?;
-    Ok(found.flatten())
-}
-
-/// Deletes the previous secrets that are no longer used for signing.
-pub fn delete_old_secrets(tx: &Tx<'_>, now: Time) -> Result<(), StoreError> {
-    tx.note_account_change();
-    FORGET_OLD_SECRETS.run(tx, named_params! { ":now": now })
 }

@@ -1,6 +1,6 @@
 //! The table `event_rows`: events of accounts, in the order in which they occurred. The view `events` adds their bodies.
 
-use super::statement::{commands, rows, values};
+use super::statement::statements;
 use super::{PageBounds, Reader, StoreError, Tx};
 use crate::domain::event::members::changed_members;
 use crate::domain::{EventType, Mode, Time, id};
@@ -53,7 +53,7 @@ pub struct EventQuery<'a> {
     pub page: PageBounds,
 }
 
-values! {
+statements! {
     /// Returns the `seq` of the newest event; 0 without events.
     pub fn last_seq(db) -> (seq: i64) = "select ifnull(max(seq), 0) as seq from events";
 
@@ -97,10 +97,8 @@ values! {
         "select id, body from events \
             where account = :account and mode = :mode and seq < :before order by seq desc limit :limit"
         with { account, mode, before: page.before, limit: page.limit };
-}
 
-rows! {
-    fn read_change(event = "seq", kind = "type", object_id, status_before, created_at) -> StatusChange {
+    row read_change(event = "seq", kind = "type", object_id, status_before, created_at) -> StatusChange {
         Ok(StatusChange { event, kind, object_id, status_before, created_at })
     }
 
@@ -109,14 +107,10 @@ rows! {
         select "from event_rows where seq > :event and status_before is not null and type in ( \
             'invoice.confirmed', 'invoice.overpaid', 'invoice.underpaid', 'invoice.paid_late', 'deposit.confirmed') \
             order by seq limit :limit";
-}
 
-values! {
     fn first_of_object(db, object_id: &str) -> Option<(seq: i64, content: String)> =
         "select seq, content from event_rows where object_id = :object_id order by seq limit 1";
-}
 
-commands! {
     fn insert_row(tx, event: &NewEvent<'_>, first: Option<i64>, content: &str) -> i64 =
         insert into event_rows {
             id: event.id, account: event.account, mode: event.mode, type: event.kind, object_id: event.object_id,

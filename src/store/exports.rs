@@ -4,13 +4,13 @@
 
 use super::invoices::{self, SearchScope, TextPatterns};
 use super::row::Columns;
-use super::statement::{Query, made, text, values};
+use super::statement::{Query, query, statements};
 use super::{Reader, StoreError};
 use crate::domain::{Cell, Currency, ExportKind, Mode, Time, TransferKind};
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
 use rusqlite::{Row, named_params};
 
-values! {
+statements! {
     fn last_searched(db, account: i64, mode: Mode, after: i64, count: u32, bytes: u32) -> Option<(seq: i64)> =
         file "sql/exports/reach.sql";
 }
@@ -50,13 +50,13 @@ pub struct ExportPage {
 /// Returns the query of an export. Its rows have a `seq` and the columns of the export.
 fn query_for(export: ExportKind) -> Query<(i64, Vec<Cell>)> {
     match export {
-        ExportKind::Invoices => made!(Query, text!(file "sql/exports/invoices.sql"), read),
-        ExportKind::Payments => made!(Query, text!(file "sql/exports/payments.sql"), read),
-        ExportKind::Ledger => made!(Query, text!(file "sql/exports/ledger.sql"), read),
+        ExportKind::Invoices => query!(read, file "sql/exports/invoices.sql"),
+        ExportKind::Payments => query!(read, file "sql/exports/payments.sql"),
+        ExportKind::Ledger => query!(read, file "sql/exports/ledger.sql"),
         ExportKind::Payouts | ExportKind::Refunds => {
-            made!(Query, text!(file "sql/exports/transfers.sql"), read)
+            query!(read, file "sql/exports/transfers.sql")
         }
-        ExportKind::Deposits => made!(Query, text!(file "sql/exports/deposits.sql"), read),
+        ExportKind::Deposits => query!(read, file "sql/exports/deposits.sql"),
     }
 }
 
@@ -106,7 +106,7 @@ pub fn page(
     if matches!(export, ExportKind::Payouts | ExportKind::Refunds) {
         params.extend_from_slice(named_params! { ":status": status, ":named": named });
     }
-    let found = query_for(export).all(db, params.as_slice())?;
+    let found: Vec<(i64, Vec<Cell>)> = query_for(export).get(db, params.as_slice())?;
     let is_full = found.len() >= usize::try_from(limit).unwrap_or(usize::MAX);
     let last = found.last().map(|(seq, _)| *seq);
     let Some(last) = reach.filter(|_| !is_full).or(last) else {

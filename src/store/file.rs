@@ -1,11 +1,10 @@
 //! The table `file`: one row with the kind of the database file and settings of the whole service.
 
-use super::statement::{commands, rows, text, values};
+use super::statement::{statements, text};
 use super::states::ValueKind;
-use super::{FileKind, Reader, StoreError, Tx};
+use super::{FileKind, StoreError, Tx};
 use crate::domain::Time;
 use crate::domain::render::sandbox::CountsView;
-use rusqlite::named_params;
 
 /// The only row of the table `file`.
 pub struct FileRow {
@@ -21,17 +20,15 @@ pub struct FileRow {
     pub clock_frozen_at: Option<Time>,
 }
 
-rows! {
-    fn read(kind, checkout_secret, maintenance, clock_offset_ms, clock_frozen_at) -> FileRow {
+statements! {
+    row read(kind, checkout_secret, maintenance, clock_offset_ms, clock_frozen_at) -> FileRow {
         Ok(FileRow { kind, checkout_secret, maintenance, clock_offset_ms, clock_frozen_at })
     }
 
     /// Returns the only row; `None` if the row was not inserted yet.
     pub fn read_file_row(db) -> Option<FileRow> = select "from file where id = 1";
-}
 
-rows! {
-    fn read_counts(
+    row read_counts(
         invoices = "(select count(*) from invoices)",
         payments = "(select count(*) from payments)",
         payouts = "(select count(*) from transfers where kind = 'payout')",
@@ -45,10 +42,9 @@ rows! {
 
     /// Returns the number of invoices, payments, payouts, refunds, events and deliveries.
     pub fn counts(db) -> Option<CountsView> = select "";
-}
 
-values! {
-    RESTORED(restored: i64) = "select restored from file";
+    /// Returns how many times a server has continued from a restored copy.
+    pub fn restore_count(db) -> (restored: i64) = "select ifnull(max(restored), 0) as restored from file";
 
     /// Returns the latest stored time, and how often a person has accepted the wall clock.
     pub fn clock_state(db) -> Option<(last_tick_at: Time, clock_accepted: i64)> =
@@ -58,20 +54,28 @@ values! {
     pub fn setup_link(db) -> Option<(setup_hash: [u8; 32], setup_expires_at: Time)> =
         "select setup_hash, setup_expires_at from file where setup_hash is not null";
 
-    SNAPSHOT_AT(snapshot_at: Option<Time>) = "select snapshot_at from file";
-}
+    /// Returns the time of the sandbox's clock at which the snapshot in this file was taken; `None` if the file is not a
+    /// snapshot.
+    pub fn snapshot_at(db) -> Option<(snapshot_at: Time)> =
+        "select snapshot_at from file where snapshot_at is not null";
 
-/// Script that empties the file of a sandbox.
-pub(super) const RESET: &str = text!(file "sql/file/reset.sql");
-
-commands! {
-    INSERT = "insert into file (id, kind, checkout_secret) values (1, :kind, :checkout_secret)";
+    /// Inserts the row of a new file.
+    pub fn insert(tx, kind: FileKind, checkout_secret: &[u8]) =
+        "insert into file (id, kind, checkout_secret) values (1, :kind, :checkout_secret)"
+        after { tx.note_value_change(ValueKind::Maintenance, 1); };
 
     /// Stores the offset of the sandbox's clock, and the time at which the clock is stopped.
     pub fn set_clock(tx, offset_ms: i64, frozen_at: Option<Time>) =
         "update file set clock_offset_ms = :offset_ms, clock_frozen_at = :frozen_at where id = 1";
 
-    SET_MAINTENANCE = "update file set maintenance = :maintenance where id = 1";
+    /// Pauses or resumes live invoices and payouts.
+    pub fn set_maintenance(tx, maintenance: bool) =
+        "update file set maintenance = :maintenance where id = 1"
+        after {
+            // The signer waits until maintenance ends.
+            tx.record_change(|changes| changes.transfers = true);
+            tx.note_value_change(ValueKind::Maintenance, 1);
+        };
 
     /// Stores the latest time at which a worker updated the statuses that change with time.
     pub fn save_last_tick(tx, now: Time) = "update file set last_tick_at = :now where id = 1 and last_tick_at < :now";
@@ -95,31 +99,8 @@ commands! {
         with { hash: link.map(|(hash, _)| hash), expires_at: link.map(|(_, end)| end) };
 }
 
-/// Inserts the row of a new file.
-pub fn insert(tx: &Tx<'_>, kind: FileKind, checkout_secret: &[u8]) -> Result<(), StoreError> {
-    tx.note_value_change(ValueKind::Maintenance, 1);
-    INSERT.run(tx, named_params! { ":kind": kind, ":checkout_secret": checkout_secret })
-}
-
-/// Pauses or resumes live invoices and payouts.
-pub fn set_maintenance(tx: &Tx<'_>, maintenance: bool) -> Result<(), StoreError> {
-    // The signer waits until maintenance ends.
-    tx.record_change(|changes| changes.transfers = true);
-    tx.note_value_change(ValueKind::Maintenance, 1);
-    SET_MAINTENANCE.run(tx, named_params! { ":maintenance": maintenance })
-}
-
-/// Returns the time of the sandbox's clock at which the snapshot in this file was taken; `None` if the file is not a
-/// snapshot.
-pub fn snapshot_at(db: &Reader<'_>) -> Result<Option<Time>, StoreError> {
-    let found = SNAPSHOT_AT.first(db, &[])?;
-    Ok(found.flatten())
-}
-
-/// Returns how many times a server has continued from a restored copy.
-pub fn restore_count(db: &Reader<'_>) -> Result<i64, StoreError> {
-    Ok(RESTORED.first(db, &[])?.unwrap_or_default())
-}
+/// Script that empties the file of a sandbox.
+pub(super) const RESET: &str = text!(file "sql/file/reset.sql");
 
 /// Deletes the rows of all other tables. Keeps the row of the table `file`, but resets its settings and times.
 pub fn reset(tx: &Tx<'_>) -> Result<(), StoreError> {

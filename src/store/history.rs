@@ -3,7 +3,7 @@
 //! Invariant: the transaction that inserts a row also reads the previous row, because another process may have
 //! written it.
 
-use super::statement::{Params, Statement, rows, values};
+use super::statement::{Params, Statement, statements};
 use super::{Reader, StoreError};
 use crate::domain::{Cell, ChainedLog, HashLink, HashedFields, HashedValue, LogHead};
 use rusqlite::Connection;
@@ -19,9 +19,12 @@ pub struct LogRow {
     pub form: HashedFields,
 }
 
-values! {
-    LAST_OF_LEDGER(seq: i64, link: HashLink) = "select seq, link from ledger order by seq desc limit 1";
-    LAST_OF_AUDIT_LOG(seq: i64, link: HashLink) = "select seq, link from audit_log order by seq desc limit 1";
+statements! {
+    fn last_of_ledger(conn) -> Option<(seq: i64, link: HashLink)> =
+        "select seq, link from ledger order by seq desc limit 1";
+
+    fn last_of_audit_log(conn) -> Option<(seq: i64, link: HashLink)> =
+        "select seq, link from audit_log order by seq desc limit 1";
 }
 
 /// Creates a row of the ledger or the audit log. The hash of the row covers `seq`, then `fields`.
@@ -34,8 +37,8 @@ fn create_log_row(link: HashLink, seq: i64, fields: &[(&str, Cell)]) -> LogRow {
     LogRow { link, seq, form }
 }
 
-rows! {
-    fn read_ledger(
+statements! {
+    row read_ledger(
         link, seq, id, account, mode, currency, amount, kind, ref_type, ref_id, fee_bps, memo, payment, deposit, transfer,
         reverses, sale_fee_bps, created_at,
     ) -> LogRow {
@@ -46,17 +49,17 @@ rows! {
             ("created_at", created_at),
         ]))
     }
-    LEDGER = select "from ledger order by seq";
-}
 
-rows! {
-    fn read_audit_log(link, seq, at, actor, action, account, object_id, detail, states) -> LogRow {
+    fn each_of_ledger(db) -> each LogRow = select "from ledger order by seq";
+
+    row read_audit_log(link, seq, at, actor, action, account, object_id, detail, states) -> LogRow {
         Ok(create_log_row(link, seq, &[
             ("at", at), ("actor", actor), ("action", action), ("account", account), ("object_id", object_id),
             ("detail", detail), ("states", states),
         ]))
     }
-    AUDIT_LOG = select "from audit_log order by seq";
+
+    fn each_of_audit_log(db) -> each LogRow = select "from audit_log order by seq";
 }
 
 /// Appends a row to a log and returns the `seq` of the row. `fields` must have the names and the order with which the
@@ -86,17 +89,14 @@ pub(super) fn append(
     let link = head.link.next_link(log, &form);
     let mut params: Vec<(&str, &dyn ToSql)> = vec![(":seq", &seq), (":link", &link)];
     params.extend_from_slice(fields);
-    match insert.execute(conn, &params)? {
-        1 => Ok(seq),
-        rows => Err(rusqlite::Error::StatementChangedRows(rows)),
-    }
+    insert.run(conn, &params)
 }
 
 /// Returns the `seq` and the hash chain link of the newest row of a log.
 fn log_head(conn: &Connection, log: ChainedLog) -> rusqlite::Result<LogHead> {
     let last = match log {
-        ChainedLog::Ledger => LAST_OF_LEDGER.first_on_conn(conn, &[])?,
-        ChainedLog::AuditLog => LAST_OF_AUDIT_LOG.first_on_conn(conn, &[])?,
+        ChainedLog::Ledger => last_of_ledger(conn)?,
+        ChainedLog::AuditLog => last_of_audit_log(conn)?,
     };
     let (seq, link) = last.unwrap_or_else(|| (0, HashLink::before_first_row(log)));
     Ok(LogHead { log, seq, link })
@@ -119,8 +119,8 @@ pub fn each_row(
     each: impl FnMut(LogRow),
 ) -> Result<(), StoreError> {
     match log {
-        ChainedLog::Ledger => LEDGER.each(db, &[], each),
-        ChainedLog::AuditLog => AUDIT_LOG.each(db, &[], each),
+        ChainedLog::Ledger => each_of_ledger(db, each),
+        ChainedLog::AuditLog => each_of_audit_log(db, each),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The table `idempotency`: stored responses of requests with an Idempotency-Key.
 
 use super::row::enum_as_text;
-use super::statement::{commands, rows};
+use super::statement::statements;
 use crate::domain::text_enum::text_enum;
 use crate::domain::{Mode, Time};
 
@@ -40,8 +40,8 @@ pub struct StoredResponse {
     pub answer: String,
 }
 
-rows! {
-    fn read(request, outcome, answer) -> StoredResponse {
+statements! {
+    row read(request, outcome, answer) -> StoredResponse {
         Ok(StoredResponse { request, outcome, answer })
     }
 
@@ -51,9 +51,7 @@ rows! {
             where account = :account and mode = :mode and route = :route and client_key = :client_key \
             and created_at > :after"
         with { account: slot.account, mode: slot.mode, route: slot.route, client_key: slot.client_key, after };
-}
 
-commands! {
     /// Stores a response. An expired response with the same key is replaced.
     pub fn put(tx, slot: &IdempotencySlot, kept: &StoredResponse, now: Time) =
         file "sql/idempotency/put.sql"

@@ -6,9 +6,9 @@ use super::connection::READ_ONLY;
 use super::integrity::AuditFinding;
 use super::migrate::{APPLICATION_ID, MIGRATIONS, Migrations};
 use super::paths::{resolve_links, with_suffix};
-use super::statement::values;
+use super::statement::statements;
 use super::{FileKind, StoreError};
-use rusqlite::{Connection, OpenFlags, named_params};
+use rusqlite::{Connection, OpenFlags};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::os::unix::ffi::OsStrExt;
@@ -19,15 +19,21 @@ const UNRELEASED_ID: i32 = i32::from_be_bytes(*b"Coff");
 /// Last commit that reads files from before the first release.
 const UNRELEASED_COMMIT: &str = "dd82ed7e";
 
-values! {
-    COUNT_OBJECTS(count: i64) = "select count(*) as count from sqlite_schema";
-    COUNT_COLUMNS(count: i64) =
+statements! {
+    fn count_objects(conn) -> (count: i64) = "select count(*) as count from sqlite_schema";
+
+    /// Returns how many columns of the first two versions the table `file` has.
+    fn count_known_columns(conn) -> (count: i64) =
         "select count(*) as count from pragma_table_info('file') where name in ('kind', 'checkout_secret')";
-    KIND(kind: FileKind) = "select kind from file where id = 1";
-    COUNT_REFERENCES(count: i64) = "select count(*) as count from pragma_foreign_key_list(:table)";
-    OBJECTS(kind: String, name: String, of: String, statement: String, has_pages: bool) =
+
+    fn file_kind(conn) -> Option<(kind: FileKind)> = "select kind from file where id = 1";
+
+    fn count_references(conn, table: &str) -> (count: i64) =
+        "select count(*) as count from pragma_foreign_key_list(:table)";
+
+    fn list_objects(conn) -> Vec<(kind: String, name: String, of: String, statement: String, has_pages: bool)> =
         "select type as kind, name, tbl_name as of, ifnull(sql, '') as statement, rootpage <> 0 as has_pages \
-        from sqlite_schema";
+            from sqlite_schema";
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,17 +56,11 @@ pub(super) fn identify(conn: &Connection) -> rusqlite::Result<FileIdentity> {
         conn.pragma_query_value(None, "user_version", |row| row.get::<_, i64>("user_version"))?;
     let version = usize::try_from(version).unwrap_or_default();
     match application_id(conn)? {
-        APPLICATION_ID if version > 0 => {
-            Ok(FileIdentity::Ours(version, KIND.first_on_conn(conn, &[])?))
-        }
+        APPLICATION_ID if version > 0 => Ok(FileIdentity::Ours(version, file_kind(conn)?)),
         UNRELEASED_ID => Ok(FileIdentity::Unreleased),
-        0 if version == 0 && COUNT_OBJECTS.first_on_conn(conn, &[])? == Some(0) => {
-            Ok(FileIdentity::Empty)
-        }
+        0 if version == 0 && count_objects(conn)? == 0 => Ok(FileIdentity::Empty),
         // The first two versions had no application id. They are recognized by the columns of the table `file`.
-        0 if version > 0 && COUNT_COLUMNS.first_on_conn(conn, &[])? == Some(2) => {
-            Ok(FileIdentity::Unreleased)
-        }
+        0 if version > 0 && count_known_columns(conn)? == 2 => Ok(FileIdentity::Unreleased),
         _ => Ok(FileIdentity::Foreign),
     }
 }
@@ -190,12 +190,11 @@ fn is_sqlite_or_litestream_object(
     if !is_known || !has_pages || !(kind == "table" || kind == "index") {
         return Ok(false);
     }
-    let count = COUNT_REFERENCES.first_on_conn(conn, named_params! { ":table": table })?;
-    Ok(count == Some(0))
+    Ok(count_references(conn, table)? == 0)
 }
 
 pub(super) fn schema_objects(conn: &Connection) -> Result<SchemaObjects, StoreError> {
-    let found = OBJECTS.all_on_conn(conn, &[])?.into_iter();
+    let found = list_objects(conn)?.into_iter();
     let objects = found.map(|(kind, name, table, sql, has_pages)| {
         ((kind, name), SchemaObject { table, sql, has_pages })
     });

@@ -1,6 +1,6 @@
 //! Checks the pages and the references of a file, and defines the findings of all checks.
 
-use super::statement::rows;
+use super::statement::statements;
 
 /// A violation of a rule of the audit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,16 +25,19 @@ impl std::fmt::Display for AuditFinding {
 /// A row of a check: object, actual and expected value.
 pub(super) type Violation = (String, String, String);
 
-rows! {
-    fn read(about, found, should) -> Violation {
+statements! {
+    pub(super) row read_violation(about, found, should) -> Violation {
         Ok((about, found, should))
     }
 
     /// Rule 6: pages, rows and indexes are intact.
-    INTEGRITY = whole "select 'the file' as about, c.integrity_check as found, 'whole' as should \
-        from pragma_integrity_check c where c.integrity_check <> 'ok'";
+    pub(super) fn integrity() -> Query<Violation> =
+        "select 'the file' as about, c.integrity_check as found, 'whole' as should \
+            from pragma_integrity_check c where c.integrity_check <> 'ok'";
+
     /// Rule 5: every foreign key refers to an existing row.
-    FOREIGN_KEYS = whole "select format('row %s of %s', ifnull(k.rowid, 'without a number'), k.\"table\") as about, \
-        'a reference to a row that is not there' as found, format('a row of %s', k.parent) as should \
-        from pragma_foreign_key_check k";
+    pub(super) fn foreign_keys() -> Query<Violation> =
+        "select format('row %s of %s', ifnull(k.rowid, 'without a number'), k.\"table\") as about, \
+            'a reference to a row that is not there' as found, format('a row of %s', k.parent) as should \
+            from pragma_foreign_key_check k";
 }

@@ -4,13 +4,13 @@
 //! steps since its first selection are selections, the first one is deleted. If the assignment of a payment is undone,
 //! the steps of the payment and of its quote are deleted.
 
-use super::statement::{commands, rows};
+use super::statement::statements;
 use super::{StoreError, Tx};
 use crate::domain::{InvoiceChange, InvoiceStatus, InvoiceStep, PaymentState, Time};
 use rusqlite::types::FromSqlError;
 
-rows! {
-    fn read(at, quote: Option<i64>, payment: Option<i64>, state: Option<PaymentState>, status: Option<InvoiceStatus>) -> InvoiceStep {
+statements! {
+    row read(at, quote: Option<i64>, payment: Option<i64>, state: Option<PaymentState>, status: Option<InvoiceStatus>) -> InvoiceStep {
         let change = match (quote, payment.zip(state), status) {
             (Some(quote), ..) => InvoiceChange::Picked(quote),
             (None, Some((payment, state)), _) => InvoiceChange::Payment(payment, state),
@@ -23,9 +23,7 @@ rows! {
     /// Returns the history of an invoice, oldest first.
     pub fn of_invoice(db, invoice: i64) -> Vec<InvoiceStep> =
         select "from invoice_steps where invoice = :invoice order by step";
-}
 
-commands! {
     fn insert_row(
         tx, invoice: i64, at: Time, quote: Option<i64>, payment: Option<i64>, state: Option<PaymentState>,
         status: Option<InvoiceStatus>

@@ -6,7 +6,7 @@ mod due;
 pub(in crate::store) use due::EXPIRY;
 pub use due::{has_waiting_invoice, list_overdue_invoices, next_expiry_time};
 
-use super::statement::{commands, rows, values};
+use super::statement::statements;
 use super::{PageBounds, Reader, StoreError, Tx};
 use crate::domain::asset::Chain;
 use crate::domain::invoice::search::{has_whole_text, matches_text};
@@ -21,8 +21,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 
-rows! {
-    fn read(
+statements! {
+    row read(
         seq, id, account, mode, order_id, status, amount, currency, description, asset: Option<&'static Asset>,
         rate: Option<Rate>, amount_expected: Option<Units>, amount_received, deposit_address: Option<String>,
         picked_quote, redirect_url, cancel_url, webhook_url, metadata, customer_email, payment_link_id, refunded,
@@ -42,22 +42,38 @@ rows! {
     /// Returns the invoice with this id, whatever its account.
     pub fn by_id(db, id: &str) -> Option<Invoice> = select "from invoices where id = :id";
 
-    BY_SEQ = select "from invoices where seq = :seq";
+    /// Returns the invoice with this `seq`, which must exist.
+    pub fn by_seq(db, seq: i64) -> only Invoice =
+        select "from invoices where seq = :seq" else("invoice {seq} is missing");
 
     /// Returns the invoice with this orderId of the merchant.
     pub fn by_order(db, account: i64, mode: Mode, order_id: &str) -> Option<Invoice> =
         select "from invoices where account = :account and mode = :mode and order_id = :order_id";
 
-    SEARCH = file "sql/invoices/search.sql";
+    fn search_all() -> Query<Invoice> = file "sql/invoices/search.sql";
 
-    SEARCH_BY_STATUS = file "sql/invoices/search_by_status.sql";
+    fn search_by_status() -> Query<Invoice> = file "sql/invoices/search_by_status.sql";
 
-    NAMED = file "sql/invoices/named.sql";
+    fn named(
+        db, account: i64, mode: Mode, text: &str, names: &CanonicalNames, search: &InvoiceSearch<'_>
+    ) -> Vec<Invoice> =
+        file "sql/invoices/named.sql"
+        with {
+            account, mode, status: search.status, currency: search.currency, from: search.from, to: search.to, text,
+            addresses: names.addresses, txids: names.txids, before: search.page.before, limit: search.page.limit,
+        };
 
-    EXACT = file "sql/invoices/exact.sql";
-}
+    /// Returns the newest invoices that match a search and whose orderId or email is exactly the searched text. The case
+    /// of ASCII letters of an email does not count.
+    pub fn find_whole(
+        db, account: i64, mode: Mode, text: &str, search: &InvoiceSearch<'_>
+    ) -> Vec<Invoice> =
+        file "sql/invoices/exact.sql"
+        with {
+            account, mode, status: search.status, currency: search.currency, from: search.from, to: search.to, text,
+            before: search.page.before, limit: search.page.limit,
+        };
 
-values! {
     fn page_of_all(db, account: i64, mode: Mode, page: PageBounds) -> Vec<(id: String)> =
         "select id from invoices \
             where account = :account and mode = :mode and seq < :before order by seq desc limit :limit"
@@ -76,10 +92,20 @@ values! {
     fn oldest_searched_of_status(db, account: i64, mode: Mode, status: InvoiceStatus, before: i64, count: u32, bytes: u32)
         -> Option<(seq: i64, id: String)> =
         file "sql/invoices/floor_by_status.sql";
-}
 
-commands! {
-    INSERT = file "sql/invoices/insert.sql";
+    fn insert_row(tx, invoice: &Invoice, coin: Option<&InvoiceCoin>) -> Option<i64> =
+        file "sql/invoices/insert.sql"
+        with {
+            id: invoice.id, account: invoice.account, mode: invoice.mode, order_id: invoice.order_id,
+            status: invoice.status, amount: invoice.amount, currency: invoice.currency,
+            description: invoice.description, asset: coin.map(|coin| coin.asset.id), rate: coin.map(|coin| coin.rate),
+            amount_expected: coin.map(|coin| coin.amount_expected),
+            deposit_address: coin.map(|coin| &coin.address), picked_quote: invoice.picked_quote,
+            redirect_url: invoice.redirect_url, cancel_url: invoice.cancel_url, webhook_url: invoice.webhook_url,
+            metadata: invoice.metadata.get(), customer_email: invoice.customer_email,
+            payment_link_id: invoice.payment_link_id, under_bps: invoice.under, over_bps: invoice.over,
+            created_at: invoice.created_at, expires_at: invoice.expires_at, waits_for: invoice.waits_for,
+        };
 
     fn update_row(tx, invoice: &Invoice, coin: Option<&InvoiceCoin>) =
         file "sql/invoices/update.sql"
@@ -104,19 +130,7 @@ fn parse_json(text: String) -> rusqlite::Result<Box<RawValue>> {
 pub fn insert(tx: &Tx<'_>, invoice: &Invoice) -> Result<Option<i64>, StoreError> {
     tx.record_change(|changes| changes.deadlines = true);
     tx.note_resource_change(Some(invoice.account), invoice.mode, ResourceKind::Invoices);
-    let coin = invoice.coin.as_ref();
-    let params = named_params! {
-        ":id": invoice.id, ":account": invoice.account, ":mode": invoice.mode, ":order_id": invoice.order_id,
-        ":status": invoice.status, ":amount": invoice.amount, ":currency": invoice.currency,
-        ":description": invoice.description, ":asset": coin.map(|coin| coin.asset.id),
-        ":rate": coin.map(|coin| coin.rate), ":amount_expected": coin.map(|coin| coin.amount_expected),
-        ":deposit_address": coin.map(|coin| &coin.address), ":picked_quote": invoice.picked_quote,
-        ":redirect_url": invoice.redirect_url, ":cancel_url": invoice.cancel_url, ":webhook_url": invoice.webhook_url,
-        ":metadata": invoice.metadata.get(), ":customer_email": invoice.customer_email,
-        ":payment_link_id": invoice.payment_link_id, ":under_bps": invoice.under, ":over_bps": invoice.over,
-        ":created_at": invoice.created_at, ":expires_at": invoice.expires_at, ":waits_for": invoice.waits_for,
-    };
-    INSERT.insert_if_absent(tx, params)
+    insert_row(tx, invoice, invoice.coin.as_ref())
 }
 
 /// Saves the fields of an invoice that can change.
@@ -128,12 +142,6 @@ pub fn update(tx: &Tx<'_>, invoice: &Invoice) -> Result<(), StoreError> {
     });
     tx.note_resource_change(Some(invoice.account), invoice.mode, ResourceKind::Invoices);
     update_row(tx, invoice, invoice.coin.as_ref())
-}
-
-/// Returns the invoice with this `seq`, which must exist.
-pub fn by_seq(db: &Reader<'_>, seq: i64) -> Result<Invoice, StoreError> {
-    let found = BY_SEQ.first(db, named_params! { ":seq": seq })?;
-    found.ok_or_else(|| StoreError::Failed(format!("invoice {seq} is missing")))
 }
 
 /// Returns the ids of a page of invoices, newest first. With `status`, only invoices of this status.
@@ -207,10 +215,10 @@ pub fn search(
     }
     .to_vec();
     let query = match &search.status {
-        None => SEARCH,
+        None => search_all(),
         Some(status) => {
             params.push((":status", status));
-            SEARCH_BY_STATUS
+            search_by_status()
         }
     };
     let limit = usize::try_from(search.page.limit).unwrap_or(usize::MAX);
@@ -253,23 +261,6 @@ impl TextPatterns {
     }
 }
 
-/// Returns the newest invoices that match a search and whose orderId or email is exactly the searched text. The case of
-/// ASCII letters of an email does not count.
-pub fn find_whole(
-    db: &Reader<'_>,
-    account: i64,
-    mode: Mode,
-    text: &str,
-    search: &InvoiceSearch<'_>,
-) -> Result<Vec<Invoice>, StoreError> {
-    let params = named_params! {
-        ":account": account, ":mode": mode, ":status": search.status, ":currency": search.currency,
-        ":from": search.from, ":to": search.to, ":text": text, ":before": search.page.before,
-        ":limit": search.page.limit,
-    };
-    EXACT.all(db, params)
-}
-
 /// A text as an address and as a txid, in the form of each chain.
 pub(super) struct CanonicalNames {
     /// JSON object of the address of each pool.
@@ -299,13 +290,7 @@ pub fn find_exact(
     text: &str,
     search: &InvoiceSearch<'_>,
 ) -> Result<Vec<Invoice>, StoreError> {
-    let CanonicalNames { addresses, txids } = CanonicalNames::new(text)?;
-    let params = named_params! {
-        ":account": account, ":mode": mode, ":status": search.status, ":currency": search.currency,
-        ":from": search.from, ":to": search.to, ":text": text, ":addresses": addresses, ":txids": txids,
-        ":before": search.page.before, ":limit": search.page.limit,
-    };
-    NAMED.all(db, params)
+    named(db, account, mode, text, &CanonicalNames::new(text)?, search)
 }
 
 /// Limits on the invoices that one search reads.

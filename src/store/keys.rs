@@ -1,9 +1,7 @@
 //! The table `keys`: API keys.
 
-use super::statement::{commands, rows, values};
-use super::{StoreError, Tx};
+use super::statement::statements;
 use crate::domain::{KeyClass, Mode, Time};
-use rusqlite::named_params;
 
 /// An API key, as needed for authenticating a request.
 #[derive(Clone, Debug)]
@@ -63,8 +61,8 @@ pub struct NewKey<'a> {
     pub created_at: Time,
 }
 
-rows! {
-    fn read(id, account, class, mode, last4, created_at, last_used_at, revoked_at, expires_at) -> KeyRow {
+statements! {
+    row read(id, account, class, mode, last4, created_at, last_used_at, revoked_at, expires_at) -> KeyRow {
         Ok(KeyRow { id, account, class, mode, last4, created_at, last_used_at, revoked_at, expires_at })
     }
 
@@ -76,18 +74,14 @@ rows! {
 
     /// Returns the key with this id, even a revoked one.
     pub fn by_id(db, id: &str) -> Option<KeyRow> = select "from keys where id = :id";
-}
 
-rows! {
-    fn read_api_key(id, account, class, mode, last_used_at, expires_at) -> ApiKey {
+    row read_api_key(id, account, class, mode, last_used_at, expires_at) -> ApiKey {
         Ok(ApiKey { id, account, class, mode, last_used_at, expires_at })
     }
 
     /// Returns the key with this hash, which may have expired; `None` for a revoked key.
     pub fn by_hash(db, hash: &[u8; 32]) -> Option<ApiKey> = select "from keys where hash = :hash and revoked_at is null";
-}
 
-values! {
     /// Returns `true` if a key with this hash exists, even a revoked one.
     pub fn exists(db, hash: &[u8; 32]) -> (found: bool) =
         "select exists (select 1 from keys where hash = :hash) as found";
@@ -105,40 +99,33 @@ values! {
     pub fn count_usable_keys(db, account: i64, now: Time) -> (count: i64) =
         "select count(*) as count from keys \
             where account = :account and revoked_at is null and (expires_at is null or expires_at > :now)";
-}
 
-commands! {
-    fn insert_row(tx, key: &NewKey<'_>) = insert into keys {
+    /// Inserts a key.
+    pub fn insert(tx, key: &NewKey<'_>) = insert into keys {
         id: key.id, account: key.account, class: key.class, mode: key.mode, hash: key.hash, last4: key.last4,
         created_at: key.created_at,
+    } after {
+        tx.record_change(|changes| changes.keys = true);
+        tx.note_key_change(key.id);
     };
 
     /// Saves the time at which a key was last used.
     pub fn save_last_used_at(tx, id: &str, now: Time) =
         "update keys set last_used_at = :now where id = :id and (last_used_at is null or last_used_at < :now)";
 
-    REVOKE = "update keys set revoked_at = :now where id = :id and revoked_at is null";
+    /// Revokes a key. Returns `false` if there is no key with this id, or the key is revoked already.
+    pub fn revoke(tx, id: &str, now: Time) -> bool =
+        "update keys set revoked_at = :now where id = :id and revoked_at is null"
+        after {
+            tx.record_change(|changes| changes.keys = true);
+            tx.note_key_change(id);
+        };
 
-    EXPIRE = "update keys set expires_at = :expires_at where id = :id and revoked_at is null and expires_at is null";
-}
-
-/// Inserts a key.
-pub fn insert(tx: &Tx<'_>, key: &NewKey<'_>) -> Result<(), StoreError> {
-    tx.record_change(|changes| changes.keys = true);
-    tx.note_key_change(key.id);
-    insert_row(tx, key)
-}
-
-/// Revokes a key. Returns `false` if there is no key with this id, or the key is revoked already.
-pub fn revoke(tx: &Tx<'_>, id: &str, now: Time) -> Result<bool, StoreError> {
-    tx.record_change(|changes| changes.keys = true);
-    tx.note_key_change(id);
-    REVOKE.changes(tx, named_params! { ":id": id, ":now": now })
-}
-
-/// Sets the expiry of a key. Returns `false` if there is no key with this id, or the key is revoked or has an expiry.
-pub fn set_expiry(tx: &Tx<'_>, id: &str, expires_at: Time) -> Result<bool, StoreError> {
-    tx.record_change(|changes| changes.keys = true);
-    tx.note_key_change(id);
-    EXPIRE.changes(tx, named_params! { ":id": id, ":expires_at": expires_at })
+    /// Sets the expiry of a key. Returns `false` if there is no key with this id, or the key is revoked or has an expiry.
+    pub fn set_expiry(tx, id: &str, expires_at: Time) -> bool =
+        "update keys set expires_at = :expires_at where id = :id and revoked_at is null and expires_at is null"
+        after {
+            tx.record_change(|changes| changes.keys = true);
+            tx.note_key_change(id);
+        };
 }

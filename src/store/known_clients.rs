@@ -1,15 +1,13 @@
 //! The table `known_clients`: SHA-256 hashes of the clients from which users have signed in.
 
-use super::statement::{commands, values};
+use super::statement::statements;
 use super::{StoreError, Tx};
 
-values! {
+statements! {
     /// Returns `true` if a user has signed in from this client.
     pub fn is_known_client(db, client: &[u8; 32]) -> (found: bool) =
         "select exists (select 1 from known_clients where client = :client) as found";
-}
 
-commands! {
     fn insert(tx, user: i64, client: &[u8; 32]) =
         "insert or replace into known_clients (user, client) values (:user, :client)";
 

@@ -2,15 +2,15 @@
 
 use super::booking::{Booking, BookingSource};
 use super::history::append;
-use super::statement::{commands, rows, values};
+use super::statement::statements;
 use super::{PageBounds, Reader, StoreError, Tx, balances, sales_by_hour};
 use crate::domain::{
     Cents, ChainedLog, Currency, LedgerEntry, LedgerKind, Mode, Posting, RefType, Time,
 };
 use rusqlite::named_params;
 
-rows! {
-    fn read(seq, id, currency, amount, kind, ref_type, ref_id, fee_bps, memo, created_at) -> LedgerEntry {
+statements! {
+    row read(seq, id, currency, amount, kind, ref_type, ref_id, fee_bps, memo, created_at) -> LedgerEntry {
         Ok(LedgerEntry { seq, id, currency, amount, kind, ref_type, ref_id, fee_bps, memo, created_at })
     }
 
@@ -24,10 +24,8 @@ rows! {
             where account = :account and mode = :mode and currency = :currency and seq < :before \
             order by seq desc limit :limit"
         with { account, mode, currency, before: page.before, limit: page.limit };
-}
 
-rows! {
-    fn read_payment_entry(
+    row read_payment_entry(
         payment, seq, id, currency, amount, kind, ref_type, ref_id, fee_bps, memo, created_at,
     ) -> (i64, LedgerEntry) {
         Ok((payment, LedgerEntry { seq, id, currency, amount, kind, ref_type, ref_id, fee_bps, memo, created_at }))
@@ -37,9 +35,7 @@ rows! {
     pub fn of_invoice(db, invoice: i64) -> Vec<(i64, LedgerEntry)> =
         select "from ledger \
             where payment in (select seq from payments where invoice = :invoice) order by seq";
-}
 
-values! {
     /// Returns the ledger entries of a payment, deposit or transfer that were not reversed, each with `seq` and
     /// amount.
     pub fn unreversed_entries(db, source: BookingSource) -> Vec<(seq: i64, amount: Cents)> =
@@ -49,10 +45,8 @@ values! {
     /// Returns the `seq` of the entry with this id if the entry belongs to the account.
     pub fn seq_by_id(db, account: i64, mode: Mode, id: &str) -> Option<(seq: i64)> =
         "select seq from ledger where id = :id and account = :account and mode = :mode";
-}
 
-commands! {
-    INSERT = file "sql/ledger/insert.sql";
+    fn insert_row() -> Statement = file "sql/ledger/insert.sql";
 }
 
 /// Inserts a ledger entry and adds it to the running sums. A sale is also added to its hour.
@@ -70,7 +64,7 @@ pub fn insert_booking(
         ":fee_bps": posting.fee_bps, ":memo": posting.memo, ":payment": payment, ":deposit": deposit,
         ":transfer": transfer, ":reverses": posting.reverses, ":sale_fee_bps": posting.sale_fee_bps, ":created_at": now,
     };
-    tx.run_on_conn(|conn| append(conn, ChainedLog::Ledger, &INSERT, params))?;
+    tx.run_on_conn(|conn| append(conn, ChainedLog::Ledger, &insert_row(), params))?;
     if posting.kind == LedgerKind::Sale {
         sales_by_hour::add(tx, booking, posting.amount, now)?;
     }
@@ -99,7 +93,7 @@ pub fn insert_adjustment(
         ":memo": entry.memo, ":payment": none, ":deposit": none, ":transfer": none, ":reverses": none,
         ":sale_fee_bps": none, ":created_at": now,
     };
-    tx.run_on_conn(|conn| append(conn, ChainedLog::Ledger, &INSERT, params))?;
+    tx.run_on_conn(|conn| append(conn, ChainedLog::Ledger, &insert_row(), params))?;
     balances::add_entry(tx, account, mode, entry.currency, entry.kind, entry.amount)
 }
 

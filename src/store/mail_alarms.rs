@@ -1,7 +1,7 @@
 //! The tables `mail_alarms` and `mail_summary_day`: alarms that the team is told of, and the last day with a summary.
 
 use super::row::enum_as_text;
-use super::statement::{commands, rows, values};
+use super::statement::statements;
 use crate::domain::{AlarmKind, AlarmState, Mode, Time};
 
 enum_as_text!(AlarmKind);
@@ -17,31 +17,25 @@ pub struct FailingEndpoint {
     pub account: i64,
 }
 
-rows! {
-    fn read(name, kind, account, about, since, is_on, is_told, told_at, told_count) -> AlarmState {
+statements! {
+    row read(name, kind, account, about, since, is_on, is_told, told_at, told_count) -> AlarmState {
         Ok(AlarmState { name, kind, account, about, since, is_on, is_told, told_at, told_count })
     }
 
     /// Returns every stored alarm, by name.
     pub fn all(db) -> Vec<AlarmState> = select "from mail_alarms order by name";
-}
 
-rows! {
-    fn read_endpoint(p.id, p.url, p.account) -> FailingEndpoint {
+    row read_endpoint(p.id, p.url, p.account) -> FailingEndpoint {
         Ok(FailingEndpoint { id, url, account })
     }
 
     /// Returns the endpoints of all accounts that failed before a time and have accepted nothing since.
     pub fn failing_endpoints(db, mode: Mode, before: Time) -> Vec<FailingEndpoint> =
         file "sql/mail_alarms/failing_endpoints.sql";
-}
 
-values! {
     /// Returns the last day with a summary, in days since 1970.
     pub fn summary_day(db) -> Option<(day: i64)> = "select day from mail_summary_day where id = 1";
-}
 
-commands! {
     /// Stores the state of an alarm.
     pub fn put(tx, state: &AlarmState) =
         file "sql/mail_alarms/put.sql"

@@ -1,28 +1,18 @@
 //! The table `mail_cursor`: the event up to which messages are queued.
 
-use super::statement::{commands, values};
-use super::{StoreError, Tx};
-use rusqlite::Connection;
+use super::statement::statements;
 
-values! {
+statements! {
     /// Returns the `seq` of the event; `None` without a mail server, and before the first start after a restore.
     pub fn event(db) -> Option<(event: i64)> = "select event from mail_cursor where id = 1";
-}
 
-commands! {
     /// Stores the `seq` of the event.
     pub fn set(tx, event: i64) =
         "insert into mail_cursor (id, event) values (1, :event) on conflict (id) do update set event = excluded.event";
 
-    REMOVE = "delete from mail_cursor";
-}
+    /// Removes the row, so that messages begin with the next event.
+    pub fn remove(tx) = "delete from mail_cursor";
 
-/// Removes the row, so that messages begin with the next event.
-pub fn remove(tx: &Tx<'_>) -> Result<(), StoreError> {
-    REMOVE.run(tx, &[])
-}
-
-/// Same as [`remove`], in a copy that is restored.
-pub(super) fn remove_on_conn(conn: &Connection) -> rusqlite::Result<()> {
-    REMOVE.execute(conn, &[]).map(drop)
+    /// Same as [`remove`], in a copy that is restored.
+    pub(super) fn remove_on_conn(conn) = "delete from mail_cursor";
 }

@@ -4,7 +4,7 @@
 //! may have been accepted.
 
 use super::row::enum_as_text;
-use super::statement::{commands, rows, values};
+use super::statement::statements;
 use super::{Reader, StoreError, Tx};
 use crate::domain::{Language, MailKind, MailProgress, MailState, MailText, Time};
 
@@ -58,8 +58,8 @@ pub struct MailCounts {
     pub failed: i64,
 }
 
-rows! {
-    fn read_due(
+statements! {
+    row read_due(
         seq, id, kind, recipient, language, subject, body, created_at, attempts, doubts,
     ) -> DueMail {
         Ok(DueMail {
@@ -72,25 +72,29 @@ rows! {
             where state = 'pending' and is_sending = 0 and priority = :priority and next_attempt_at <= :now \
             order by next_attempt_at, seq limit 1";
 
-    MARKED = select "from mail_messages where is_sending = 1 order by seq";
-}
+    /// Returns the messages that are marked as being sent.
+    pub fn marked(db) -> Vec<DueMail> = select "from mail_messages where is_sending = 1 order by seq";
 
-values! {
     fn next_at(db, priority: u8) -> Option<(at: Time)> =
         "select next_attempt_at as at from mail_messages \
             where state = 'pending' and is_sending = 0 and priority = :priority order by next_attempt_at limit 1";
 
-    fn read_counts(db) -> (waiting: i64, failed: i64) =
-        "select (select count(*) from mail_messages where state = 'pending') as waiting, \
-            (select count(*) from mail_messages where state = 'failed') as failed";
-}
+    row read_counts(
+        waiting = "(select count(*) from mail_messages where state = 'pending')",
+        failed = "(select count(*) from mail_messages where state = 'failed')",
+    ) -> MailCounts {
+        Ok(MailCounts { waiting, failed })
+    }
 
-commands! {
-    fn insert_row(tx, mail: &NewMail<'_>, now: Time) -> i64 = insert into mail_messages {
+    /// Returns the numbers of messages that wait and that were given up.
+    pub fn counts(db) -> only MailCounts = select "";
+
+    /// Inserts a message that is due now.
+    pub fn insert(tx, mail: &NewMail<'_>, now: Time) = insert into mail_messages {
         id: mail.id, kind: mail.kind, account: mail.account, priority: mail.kind.priority(), recipient: mail.recipient,
         language: mail.language, subject: mail.text.subject, body: mail.text.body, created_at: now,
         state: MailState::Pending, attempts: 0, doubts: 0, is_sending: false, next_attempt_at: now,
-    };
+    } after { tx.record_change(|changes| changes.mail = true); };
 
     /// Marks a pending message before its text is sent. Returns `false` if it is no longer pending.
     pub fn mark_sending(tx, seq: i64) -> bool =
@@ -120,12 +124,6 @@ commands! {
 /// Number of priorities. The index has the priority before the time, so each is read by itself.
 const PRIORITIES: [u8; 3] = [0, 1, 2];
 
-/// Inserts a message that is due now.
-pub fn insert(tx: &Tx<'_>, mail: &NewMail<'_>, now: Time) -> Result<(), StoreError> {
-    tx.record_change(|changes| changes.mail = true);
-    insert_row(tx, mail, now).map(drop)
-}
-
 /// Returns the due message that is sent first.
 pub fn next_due(db: &Reader<'_>, now: Time) -> Result<Option<DueMail>, StoreError> {
     for priority in PRIORITIES {
@@ -145,11 +143,6 @@ pub fn next_due_at(db: &Reader<'_>) -> Result<Option<Time>, StoreError> {
     Ok(earliest)
 }
 
-/// Returns the messages that are marked as being sent.
-pub fn marked(db: &Reader<'_>) -> Result<Vec<DueMail>, StoreError> {
-    MARKED.all(db, &[])
-}
-
 /// Stores what follows from an attempt. Returns `false` if the message was no longer pending.
 pub fn record(
     tx: &Tx<'_>,
@@ -159,10 +152,4 @@ pub fn record(
 ) -> Result<bool, StoreError> {
     let ended_at = (progress.state != MailState::Pending).then_some(now);
     update(tx, seq, progress, ended_at)
-}
-
-/// Returns the numbers of messages that wait and that were given up.
-pub fn counts(db: &Reader<'_>) -> Result<MailCounts, StoreError> {
-    let (waiting, failed) = read_counts(db)?;
-    Ok(MailCounts { waiting, failed })
 }

@@ -1,23 +1,21 @@
 //! The table `mail_preferences`: messages that a user wants.
 
 use super::row::enum_as_text;
-use super::statement::{commands, rows, values};
+use super::statement::statements;
 use super::{StoreError, Tx};
 use crate::domain::{MailPreferences, MailSubscriber, SalesMail, User};
 
 enum_as_text!(SalesMail);
 
-rows! {
-    fn read(sales, tasks, alarms) -> MailPreferences {
+statements! {
+    row read(sales, tasks, alarms) -> MailPreferences {
         Ok(MailPreferences { sales, tasks, alarms })
     }
 
     /// Returns the preferences of a user, `None` if the user has chosen nothing.
     pub fn of_user(db, user: i64) -> Option<MailPreferences> = select "from mail_preferences where user = :user";
-}
 
-rows! {
-    fn read_subscriber(u.email, u.account, p.sales, p.tasks, p.alarms) -> MailSubscriber {
+    row read_subscriber(u.email, u.account, p.sales, p.tasks, p.alarms) -> MailSubscriber {
         Ok(MailSubscriber { email, account, preferences: MailPreferences { sales, tasks, alarms } })
     }
 
@@ -29,9 +27,7 @@ rows! {
     /// Returns every enabled user who wants any message, in the order of their creation.
     pub fn all_subscribers(db) -> Vec<MailSubscriber> =
         select "from mail_preferences p join users u on u.seq = p.user where u.disabled_at is null order by u.seq";
-}
 
-values! {
     /// Returns `true` if an enabled user wants to be told of tasks or alarms.
     pub fn wants_alarms(db) -> (found: bool) =
         "select exists (select 1 from mail_preferences p join users u on u.seq = p.user \
@@ -41,9 +37,7 @@ values! {
     pub fn wants_summaries(db) -> (found: bool) =
         "select exists (select 1 from mail_preferences p join users u on u.seq = p.user \
             where u.disabled_at is null and p.sales = 'daily') as found";
-}
 
-commands! {
     fn put_row(tx, user: i64, account: Option<i64>, preferences: &MailPreferences) =
         "insert into mail_preferences (user, account, sales, tasks, alarms) \
             values (:user, :account, :sales, :tasks, :alarms) \

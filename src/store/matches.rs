@@ -1,11 +1,11 @@
 //! Objects of several tables that a text names.
 
 use super::invoices::CanonicalNames;
-use super::statement::values;
+use super::statement::statements;
 use super::{Reader, StoreError};
 use crate::domain::Mode;
 
-values! {
+statements! {
     fn find(
         db, account: i64, mode: Mode, text: &str, names: &CanonicalNames, with_unmatched: bool, limit: u32
     ) -> Vec<(kind: String, id: String, status: Option<String>, customer: Option<String>)> =

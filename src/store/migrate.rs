@@ -11,7 +11,7 @@ pub(super) use template::{APPLICATION_ID, template};
 
 use super::StoreError;
 use super::connection::create_views;
-use super::integrity::FOREIGN_KEYS;
+use super::integrity::{Violation, foreign_keys};
 use crate::domain::progress::to_count;
 use crate::domain::{Progress, ProgressSink};
 use rusqlite::config::DbConfig;
@@ -145,7 +145,8 @@ fn explain_edited_row(error: rusqlite::Error) -> StoreError {
 /// # Errors
 /// [`StoreError`] with the first problem.
 fn check_file(conn: &Connection) -> Result<(), StoreError> {
-    if let Some((about, _, should)) = FOREIGN_KEYS.first_on_conn(conn, &[])? {
+    let broken: Option<Violation> = foreign_keys().get(conn, &[])?;
+    if let Some((about, _, should)) = broken {
         return Err(StoreError::Failed(format!(
             "the file was left as it was: {about} refers to {should}, which does not exist"
         )));

@@ -1,17 +1,15 @@
 //! The table `network_fees`: network fees of coins that the operator has set.
 
-use super::statement::{commands, values};
+use super::statement::statements;
 use super::states::ValueKind;
 use super::{StoreError, Tx};
 use crate::domain::{Asset, Units};
 
-values! {
+statements! {
     /// Returns the network fee that the operator has set for a coin, in base units.
     pub fn of_asset(db, asset: &Asset) -> Option<(fee: Units)> =
         "select fee from network_fees where asset = :asset" with { asset: asset.id };
-}
 
-commands! {
     fn put(tx, asset: &str, fee: Units) =
         "insert into network_fees (asset, fee) values (:asset, :fee) \
             on conflict (asset) do update set fee = excluded.fee";

@@ -4,16 +4,14 @@
 //! anything is deleted. The transaction and the amount of a row never change.
 
 use super::row::{InputSources, InputSourcesRef};
-use super::statement::{commands, require_one, rows};
-use super::{Reader, StoreError, Tx};
+use super::statement::statements;
 use crate::domain::asset::Chain;
 use crate::domain::{
     Block, Mode, Observation, ObservationKey, PaymentState, StoredObservation, Time,
 };
-use rusqlite::named_params;
 
-rows! {
-    fn read(
+statements! {
+    row read(
         seq, mode, asset, txid, position, address, amount, seen_at, block_height: Option<u32>, block_hash: Option<String>,
         spends: InputSources, state, confirmed_at,
     ) -> StoredObservation {
@@ -32,10 +30,10 @@ rows! {
     pub fn of_transaction(db, mode: Mode, chain: Chain, txid: &str) -> Vec<StoredObservation> =
         select "from observations where mode = :mode and chain = :chain and txid = :txid order by position";
 
-    BY_SEQ = select "from observations where seq = :seq";
-}
+    /// Returns the observation with this `seq`.
+    pub fn by_seq(db, seq: i64) -> only StoredObservation =
+        select "from observations where seq = :seq" else("observation {seq} is missing");
 
-commands! {
     /// Inserts a new observation and returns its `seq`.
     pub fn insert(tx, seen: &Observation) -> i64 = insert into observations {
         mode: seen.mode, chain: seen.asset.chain, txid: seen.txid, position: seen.position, asset: seen.asset.id,
@@ -44,12 +42,18 @@ commands! {
         block_hash: seen.block.as_ref().map(|block| &block.hash), spends: InputSourcesRef(&seen.spends),
     };
 
-    fn update_row(tx, seq: i64, before: PaymentState, state: PaymentState, now: Time) -> usize =
+    /// Moves an observation from the state `before` to `state`. Clears the mark that the next state change cannot be
+    /// booked.
+    ///
+    /// # Errors
+    /// [`StoreError`](super::StoreError) if the observation is not in the state `before`.
+    pub fn update(tx, seq: i64, before: PaymentState, state: PaymentState, now: Time) =
         "update observations set state = :state, confirmed_at = iif(:state = 'confirmed', :now, null), \
             unbookable_at = null, vanished_at = iif(:state = 'dropped', ifnull(vanished_at, :now), null), \
             block_height = iif(:state = 'confirmed', block_height, null), \
             block_hash = iif(:state = 'confirmed', block_hash, null) \
-            where seq = :seq and state = :before";
+            where seq = :seq and state = :before"
+        else("observation {seq} is not {before}");
 
     /// Records that the next state change of an observation cannot be booked. Returns `false` if this was recorded
     /// already.
@@ -76,27 +80,4 @@ commands! {
         "update observations set block_height = :height, block_hash = :hash, vanished_at = null, \
             unbookable_at = null where seq = :seq"
         with { seq, height: block.height, hash: block.hash };
-}
-
-/// Moves an observation from the state `before` to `state`. Clears the mark that the next state change cannot be
-/// booked.
-///
-/// # Errors
-/// [`StoreError`] if the observation is not in the state `before`.
-pub fn update(
-    tx: &Tx<'_>,
-    seq: i64,
-    before: PaymentState,
-    state: PaymentState,
-    now: Time,
-) -> Result<(), StoreError> {
-    require_one(update_row(tx, seq, before, state, now)?, || {
-        format!("observation {seq} is not {before}")
-    })
-}
-
-/// Returns the observation with this `seq`.
-pub fn by_seq(db: &Reader<'_>, seq: i64) -> Result<StoredObservation, StoreError> {
-    let found = BY_SEQ.first(db, named_params! { ":seq": seq })?;
-    found.ok_or_else(|| StoreError::Failed(format!("observation {seq} is missing")))
 }

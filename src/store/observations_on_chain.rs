@@ -3,7 +3,7 @@
 //! Invariant: every query reads live mode only, and leaves out observations whose position another output has taken.
 
 use super::row::InputSources;
-use super::statement::{commands, rows, sql_limit, values};
+use super::statement::{sql_limit, statements};
 use super::{Reader, StoreError};
 use crate::domain::asset::Chain;
 use crate::domain::{Asset, Block, Cents, ObservationKey, OpenObservation, Time, Units};
@@ -11,8 +11,8 @@ use crate::domain::{Asset, Block, Cents, ObservationKey, OpenObservation, Time, 
 /// Maximum number of vanished observations that a follower searches for.
 const COMES_BACK_MAX: u32 = 500;
 
-rows! {
-    fn read(
+statements! {
+    row read(
         txid, position, address, state, block_height: Option<u32>, block_hash: Option<String>, spends: InputSources,
         has_vanished = "vanished_at is not null",
     ) -> OpenObservation {
@@ -58,8 +58,8 @@ pub struct UnconfirmedObservation {
     pub payer: Option<Payer>,
 }
 
-rows! {
-    fn read_unconfirmed(
+statements! {
+    row read_unconfirmed(
         seq, txid, position, height, asset, invoice: Option<i64>, customer: Option<i64>,
     ) -> UnconfirmedObservation {
         let payer = invoice.map(Payer::Invoice).or(customer.map(Payer::Customer));
@@ -70,9 +70,7 @@ rows! {
     pub fn unconfirmed_up_to(db, chain: Chain, height: u32, after: i64, limit: usize) -> Vec<UnconfirmedObservation> =
         file "sql/observations_on_chain/waiting.sql"
         with { chain, height, after, limit: sql_limit(limit) };
-}
 
-values! {
     /// Returns the transactions and positions of confirmed observations in blocks above this height.
     pub fn confirmed_above(db, chain: Chain, height: u32) -> Vec<(txid: String, position: u32)> =
         "select txid, position from observations \
@@ -136,9 +134,7 @@ values! {
     pub fn count_in_blocks_above(db, chain: Chain, height: u32) -> (count: i64) =
         "select count(*) as count from observations \
             where mode = 'live' and chain = :chain and block_height > :height";
-}
 
-commands! {
     /// After a reorg, removes the observations in blocks above this height from their blocks.
     pub fn remove_from_blocks_above(tx, chain: Chain, height: u32, now: Time) =
         "update observations set block_height = null, block_hash = null, \

@@ -1,11 +1,11 @@
 //! The tables `own_transfers` and `own_addresses`: transfers between the operator's own addresses.
 
-use super::statement::{commands, rows, values};
+use super::statement::statements;
 use crate::domain::asset::Chain;
 use crate::domain::{Mode, OwnTransfer, Time};
 
-rows! {
-    fn read(t.seq, t.id, t.observation, o.txid, o.state) -> OwnTransfer {
+statements! {
+    row read(t.seq, t.id, t.observation, o.txid, o.state) -> OwnTransfer {
         Ok(OwnTransfer { seq, id, observation, txid, state })
     }
 
@@ -18,9 +18,7 @@ rows! {
     pub fn of_observation(db, observation: i64) -> Option<OwnTransfer> =
         select "from own_transfers t join observations o on o.seq = t.observation \
             where t.observation = :observation";
-}
 
-values! {
     /// Returns `true` if the operator has declared this address as one of the operator's own.
     pub fn is_own_address(db, mode: Mode, chain: Chain, address: &str) -> (found: bool) =
         "select exists (select 1 from own_addresses \
@@ -32,9 +30,7 @@ values! {
     pub fn own_addresses(db, mode: Mode) -> Vec<(pool: String, address: String, created_at: Time)> =
         "select pool, address, created_at from own_addresses \
             where mode = :mode order by pool, created_at, address";
-}
 
-commands! {
     /// Inserts a transfer between the operator's own addresses.
     pub fn insert(tx, id: &str, observation: i64) = insert into own_transfers { id, observation };
 

@@ -1,8 +1,8 @@
 //! The tables `payment_links` and `payment_link_pictures`: links by which customers create invoices.
 
+use super::PageBounds;
 use super::row::enum_as_text;
-use super::statement::{commands, rows, values};
-use super::{PageBounds, Reader, StoreError, Tx};
+use super::statement::statements;
 use crate::domain::{LinkUses, Mode, PaymentLink, Picture, PictureFormat, PictureInfo, Time};
 
 enum_as_text!(PictureFormat);
@@ -15,8 +15,8 @@ pub struct StoredPicture {
     pub bytes: Vec<u8>,
 }
 
-rows! {
-    fn read(
+statements! {
+    row read(
         seq, id, account, mode, name, amount, currency, description, active, expires_at, paid_uses_max, redirect_url,
         created_at, hash: Option<String>, width: Option<u32>, height: Option<u32>,
     ) -> PaymentLink {
@@ -37,26 +37,30 @@ rows! {
         select "from payment_links left join payment_link_pictures on link = seq \
             where account = :account and mode = :mode and seq < :before order by seq desc limit :limit"
         with { account, mode, before: page.before, limit: page.limit };
-}
 
-rows! {
-    fn read_picture(format, bytes) -> StoredPicture {
+    row read_picture(format, bytes) -> StoredPicture {
         Ok(StoredPicture { format, bytes })
     }
 
     /// Returns the picture of the payment link with this id, if it has this hash.
     pub fn picture(db, id: &str, hash: &str) -> Option<StoredPicture> =
         select "from payment_link_pictures join payment_links on seq = link where id = :id and hash = :hash";
-}
 
-values! {
     /// Returns the number of open unpaid invoices of a payment link, and the time at which the first of them expires.
     pub fn count_open_invoices(db, id: &str, now: Time) -> (open: i64, first_end: Option<Time>) =
         "select count(*) as open, min(expires_at) as first_end \
             from invoices where payment_link_id = :id and status in ('created', 'awaiting_payment') and expires_at > \
             :now";
 
-    fn count_uses_row(db, id: &str, most: i64) -> (paid: i64, unconfirmed: i64) = file "sql/payment_links/uses.sql";
+    row read_uses(paid, unconfirmed) -> LinkUses {
+        Ok(LinkUses { paid, unconfirmed })
+    }
+
+    /// Returns the uses of a payment link. Counts at most `most` paid uses and `most` unconfirmed ones.
+    ///
+    /// The uses are counted from the statuses of the invoices, so a payment that is undone takes its use back.
+    pub fn count_uses(db, id: &str, most: Option<i64>) -> only LinkUses =
+        file "sql/payment_links/uses.sql" with { id, most: most.unwrap_or(i64::MAX) };
 
     /// Returns the ids of the paid invoices of a payment link, the one that was paid last first.
     pub fn list_paid_invoices(db, id: &str, limit: u32) -> Vec<(id: String)> =
@@ -67,22 +71,23 @@ values! {
     pub fn count_pictures(db, account: i64) -> (pictures: i64) =
         "select count(*) as pictures from payment_link_pictures join payment_links on seq = link \
             where account = :account";
-}
 
-commands! {
-    fn insert_row(tx, link: &PaymentLink) -> i64 = insert into payment_links {
+    /// Inserts a payment link and returns its `seq`.
+    pub fn insert(tx, link: &PaymentLink) -> i64 = insert into payment_links {
         id: link.id, account: link.account, mode: link.mode, name: link.name, amount: link.amount,
         currency: link.currency, description: link.description, active: link.active, expires_at: link.expires_at,
         paid_uses_max: link.paid_uses_max, redirect_url: link.redirect_url, created_at: link.created_at,
-    };
+    } after { tx.record_change(|changes| changes.payment_links = true); };
 
-    fn update_row(tx, link: &PaymentLink) =
+    /// Saves the fields of a payment link that can change.
+    pub fn update(tx, link: &PaymentLink) =
         "update payment_links set name = :name, amount = :amount, description = :description, active = :active, \
             expires_at = :expires_at, paid_uses_max = :paid_uses_max, redirect_url = :redirect_url where seq = :seq"
         with {
             seq: link.seq, name: link.name, amount: link.amount, description: link.description, active: link.active,
             expires_at: link.expires_at, paid_uses_max: link.paid_uses_max, redirect_url: link.redirect_url,
-        };
+        }
+        after { tx.record_change(|changes| changes.payment_links = true); };
 
     /// Stores the picture of a payment link. An earlier picture is replaced.
     pub fn put_picture(tx, link: i64, info: &PictureInfo, picture: &Picture) =
@@ -94,24 +99,4 @@ commands! {
 
     /// Deletes the picture of a payment link. Returns `true` if it had one.
     pub fn delete_picture(tx, link: i64) -> bool = "delete from payment_link_pictures where link = :link";
-}
-
-/// Returns the uses of a payment link. Counts at most `most` paid uses and `most` unconfirmed ones.
-///
-/// The uses are counted from the statuses of the invoices, so a payment that is undone takes its use back.
-pub fn count_uses(db: &Reader<'_>, id: &str, most: Option<i64>) -> Result<LinkUses, StoreError> {
-    let (paid, unconfirmed) = count_uses_row(db, id, most.unwrap_or(i64::MAX))?;
-    Ok(LinkUses { paid, unconfirmed })
-}
-
-/// Inserts a payment link and returns its `seq`.
-pub fn insert(tx: &Tx<'_>, link: &PaymentLink) -> Result<i64, StoreError> {
-    tx.record_change(|changes| changes.payment_links = true);
-    insert_row(tx, link)
-}
-
-/// Saves the fields of a payment link that can change.
-pub fn update(tx: &Tx<'_>, link: &PaymentLink) -> Result<(), StoreError> {
-    tx.record_change(|changes| changes.payment_links = true);
-    update_row(tx, link)
 }

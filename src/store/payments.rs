@@ -2,12 +2,12 @@
 //!
 //! Invariant: the state of a payment on its chain is stored only in the row of its observation.
 
-use super::statement::{commands, require_one, rows, values};
-use super::{StoreError, Tx, invoice_steps};
+use super::statement::statements;
+use super::{StoreError, Tx, invoice_steps, observations};
 use crate::domain::{Cents, Currency, InvoiceChange, Mode, Payment, PaymentState, RateQuote, Time};
 
-rows! {
-    fn read(
+statements! {
+    row read(
         p.seq, p.id, p.invoice, p.quote, p.observation, o.mode, o.asset, o.txid, o.position, o.amount, p.rate,
         p.rate_source, p.rate_at, p.rate_spread_bps, p.rate_evidence, p.value, p.on_time, o.state, p.was_confirmed,
         p.seen_at, o.confirmed_at,
@@ -45,9 +45,7 @@ rows! {
     pub fn of_observation(db, observation: i64) -> Option<Payment> =
         select "from payments p join observations o on o.seq = p.observation \
             where p.observation = :observation";
-}
 
-values! {
     /// Returns the values of an invoice's payments that are not dropped.
     pub fn undropped_values(db, invoice: i64) -> Vec<(value: Cents)> =
         "select p.value from payments p join observations o on o.seq = p.observation \
@@ -58,9 +56,7 @@ values! {
         "select i.currency, p.value \
             from invoices i join payments p on p.invoice = i.seq join observations o on o.seq = p.observation \
             where o.state = 'seen' and i.account = :account and i.mode = :mode and i.status = 'detected'";
-}
 
-commands! {
     fn insert_row(tx, payment: &Payment, created_at: Time) -> i64 = insert into payments {
         id: payment.id, invoice: payment.invoice, quote: payment.quote, observation: payment.observation,
         rate: payment.quoted.rate, rate_source: payment.quoted.source, rate_at: payment.quoted.at,
@@ -68,17 +64,23 @@ commands! {
         on_time: payment.on_time, was_confirmed: false, seen_at: payment.seen_at, created_at,
     };
 
-    fn update_terms(tx, payment: &Payment) -> usize =
+    /// Stores `seen_at`, `on_time`, the rate and the value of a payment.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the payment was confirmed before.
+    pub fn save_terms(tx, payment: &Payment) =
         file "sql/payments/judge_again.sql"
         with {
             seq: payment.seq, seen_at: payment.seen_at, on_time: payment.on_time, rate: payment.quoted.rate,
             rate_source: payment.quoted.source, rate_at: payment.quoted.at, value: payment.value,
             rate_spread_bps: payment.quoted.spread, rate_evidence: payment.quoted.evidence,
-        };
+        }
+        else("payment {} was confirmed before", payment.seq);
 
     fn set_was_confirmed(tx, seq: i64) = "update payments set was_confirmed = 1 where seq = :seq";
 
-    fn remove_row(tx, seq: i64) -> usize = "delete from payments where seq = :seq and was_confirmed = 0";
+    fn remove_row(tx, seq: i64) =
+        "delete from payments where seq = :seq and was_confirmed = 0" else("payment {seq} was confirmed before");
 }
 
 /// Inserts a new payment and returns its `seq`.
@@ -93,14 +95,18 @@ pub fn insert(tx: &Tx<'_>, payment: &Payment, now: Time) -> Result<i64, StoreErr
     Ok(seq)
 }
 
-/// Stores `seen_at`, `on_time`, the rate and the value of a payment.
+/// Moves a payment and its observation to another state.
 ///
 /// # Errors
-/// [`StoreError`] if the payment was confirmed before.
-pub fn save_terms(tx: &Tx<'_>, payment: &Payment) -> Result<(), StoreError> {
-    require_one(update_terms(tx, payment)?, || {
-        format!("payment {} was confirmed before", payment.seq)
-    })
+/// [`StoreError`] if the observation does not have the state of `payment`.
+pub fn update(
+    tx: &Tx<'_>,
+    payment: &Payment,
+    state: PaymentState,
+    now: Time,
+) -> Result<(), StoreError> {
+    observations::update(tx, payment.observation, payment.state, state, now)?;
+    record_state_change(tx, payment, state, now)
 }
 
 /// Records a new state of a payment. The observation must have this state already.
@@ -122,7 +128,5 @@ pub fn record_state_change(
 /// [`StoreError`] if the payment was confirmed before.
 pub fn remove(tx: &Tx<'_>, payment: &Payment) -> Result<(), StoreError> {
     invoice_steps::remove_of_payment(tx, payment.invoice, payment.seq)?;
-    require_one(remove_row(tx, payment.seq)?, || {
-        format!("payment {} was confirmed before", payment.seq)
-    })
+    remove_row(tx, payment.seq)
 }

@@ -2,11 +2,10 @@
 //!
 //! Invariant: an address changes from `free` to `assigned` once, and never back.
 
-use super::statement::{commands, rows, values};
+use super::statement::statements;
 use super::{Reader, StoreError, Tx};
 use crate::domain::Time;
 use crate::domain::asset::Chain;
-use rusqlite::named_params;
 
 /// Numbers of addresses in a pool, by state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,8 +18,8 @@ pub struct PoolCounts {
     pub retired: i64,
 }
 
-rows! {
-    fn read(
+statements! {
+    row read(
         free = "count(*) filter (where state = 'free')",
         assigned = "count(*) filter (where state = 'assigned')",
         retired = "count(*) filter (where state = 'retired')",
@@ -29,14 +28,15 @@ rows! {
     }
 
     /// Returns the numbers of addresses in a chain's pool, by state.
-    pub fn counts(db, chain: Chain) -> PoolCounts =
+    pub fn counts(db, chain: Chain) -> only PoolCounts =
         select "from pool_addresses where pool = :pool" with { pool: chain.address_pool() };
-}
 
-values! {
-    TAKE(address: String) = "update pool_addresses set state = 'assigned', account = :account, assigned_at = :now \
-        where seq = (select seq from pool_addresses where pool = :pool and state = 'free' order by seq limit 1) \
-        returning address";
+    /// Assigns the oldest free address of a pool to an account, and returns the address.
+    pub fn take_free_address(tx, chain: Chain, account: i64, now: Time) -> Option<(address: String)> =
+        "update pool_addresses set state = 'assigned', account = :account, assigned_at = :now \
+            where seq = (select seq from pool_addresses where pool = :pool and state = 'free' order by seq limit 1) \
+            returning address"
+        with { pool: chain.address_pool(), account, now };
 
     /// Returns the number of addresses that an account took from a pool at `since` or later.
     pub fn count_taken_since(db, chain: Chain, account: i64, since: Time) -> (count: u32) =
@@ -62,10 +62,8 @@ values! {
     /// Returns `true` if any address was imported to the pool of this chain.
     pub fn has_any_address(db, chain: Chain) -> (found: bool) =
         "select exists (select 1 from pool_addresses where pool = :pool) as found" with { pool: chain.address_pool() };
-}
 
-commands! {
-    IMPORT = file "sql/pool_addresses/import.sql";
+    fn insert(tx, pool: &str, address: &str, imported_at: Time) -> Option<i64> = file "sql/pool_addresses/import.sql";
 }
 
 /// Imports an address to a pool. Returns `false` if the pool has the address already, or the address has an owner.
@@ -75,25 +73,12 @@ pub fn import_address(
     address: &str,
     now: Time,
 ) -> Result<bool, StoreError> {
-    let params =
-        named_params! { ":pool": chain.address_pool(), ":address": address, ":imported_at": now };
-    let added = IMPORT.insert_if_absent(tx, params)?;
+    let added = insert(tx, chain.address_pool(), address, now)?;
     if let Some(seq) = added {
         tx.note_pool_addition(chain.address_pool(), seq);
     }
     tx.record_change(|changes| changes.addresses.push((chain, address.to_owned())));
     Ok(added.is_some())
-}
-
-/// Assigns the oldest free address of a pool to an account, and returns the address.
-pub fn take_free_address(
-    tx: &Tx<'_>,
-    chain: Chain,
-    account: i64,
-    now: Time,
-) -> Result<Option<String>, StoreError> {
-    let params = named_params! { ":pool": chain.address_pool(), ":account": account, ":now": now };
-    TAKE.first(tx, params)
 }
 
 /// Returns `true` if a pool has more than `count` free addresses.

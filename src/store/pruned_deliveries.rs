@@ -3,12 +3,12 @@
 //!
 //! Invariant: only a delivered delivery without attempts is deleted, in the transaction that deletes its last attempt.
 
-use super::statement::{commands, values};
+use super::statement::statements;
 use super::{StoreError, Tx};
 use crate::domain::Time;
 use std::collections::{BTreeMap, BTreeSet};
 
-values! {
+statements! {
     /// Deletes at most `limit` attempts that were made before the time `before`, and returns the `seq` of their
     /// deliveries.
     ///
@@ -24,9 +24,7 @@ values! {
         "delete from deliveries where seq = :seq and state = 'delivered' \
             and not exists (select 1 from attempts a where a.delivery = deliveries.seq) \
             returning ifnull(endpoint, 0) as endpoint, event";
-}
 
-commands! {
     fn save_newest_event(tx, endpoint: i64, event: i64) =
         "insert into pruned_deliveries (endpoint, event) values (:endpoint, :event) \
             on conflict (endpoint) do update set event = max(event, excluded.event)";
@@ -61,9 +59,9 @@ mod tests {
     use crate::domain::progress::ignore_progress;
     use crate::domain::{Time, id};
     use crate::store::paths::with_suffix;
-    use crate::store::statement::{Query, commands, values};
+    use crate::store::statement::statements;
     use crate::store::{Durability, Store, StoreOptions};
-    use rusqlite::{Connection, named_params};
+    use rusqlite::Connection;
     use std::path::PathBuf;
 
     /// Inserts an account's events 1 to 9. Each event has a delivered delivery of its number, without attempts, to the
@@ -78,22 +76,26 @@ mod tests {
         insert into deliveries (seq, id, event, endpoint, url, queue, state, attempts, next_attempt_at)
           select seq, 'd' || seq, seq, 7, 1, 1, 'delivered', 1, null from event_rows";
 
-    commands! {
-        ATTEMPT = "insert into attempts (delivery, number, at, status, latency_ms, answer, answer_of, format, signed_at, \
-            service_signature, standard_signature) \
-            values (:delivery, :number, :at, :status, 0, iif(:answer_of is null, 'answer', null), :answer_of, \
-            'event', 0, 't=0,v1=0', 'v1,0')";
-        SET_STATE = "update deliveries set state = :state, next_attempt_at = iif(:state = 'pending', 1, null) \
-            where seq = :seq";
-        REMOVE_ENDPOINT = "update deliveries set endpoint = null where seq = :seq";
-    }
+    statements! {
+        fn insert_attempt(conn, delivery: i64, number: i64, at: i64, status: i64, answer_of: Option<i64>) =
+            "insert into attempts (delivery, number, at, status, latency_ms, answer, answer_of, format, signed_at, \
+                service_signature, standard_signature) \
+                values (:delivery, :number, :at, :status, 0, iif(:answer_of is null, 'answer', null), :answer_of, \
+                'event', 0, 't=0,v1=0', 'v1,0')";
 
-    values! {
-        ATTEMPTS(found: Option<String>) =
+        fn set_state(conn, seq: i64, state: &str) =
+            "update deliveries set state = :state, next_attempt_at = iif(:state = 'pending', 1, null) \
+                where seq = :seq";
+
+        fn remove_endpoint(conn, seq: i64) = "update deliveries set endpoint = null where seq = :seq";
+
+        fn list_attempts(conn) -> (found: Option<String>) =
             "select group_concat(delivery || '.' || number, ' ' order by delivery, number) as found from attempts";
-        DELIVERIES(found: Option<String>) =
+
+        fn list_deliveries(conn) -> (found: Option<String>) =
             "select group_concat(seq, ' ' order by seq) as found from deliveries";
-        MARKS(found: Option<String>) =
+
+        fn list_marks(conn) -> (found: Option<String>) =
             "select group_concat(endpoint || '.' || event, ' ' order by endpoint) as found from pruned_deliveries";
     }
 
@@ -120,10 +122,7 @@ mod tests {
             let conn = Connection::open(&path).unwrap();
             conn.execute_batch(EVENTS).unwrap();
             for (delivery, number, at, status, answer_of) in attempts {
-                let params = named_params! {
-                    ":delivery": delivery, ":number": number, ":at": at, ":status": status, ":answer_of": answer_of,
-                };
-                ATTEMPT.execute(&conn, params).unwrap();
+                insert_attempt(&conn, *delivery, *number, *at, *status, *answer_of).unwrap();
             }
             PlantedFile { path, store, conn }
         }
@@ -135,8 +134,8 @@ mod tests {
         }
 
         /// Returns the text of a query, empty without rows.
-        fn found(&self, query: &Query<Option<String>>) -> String {
-            query.first_on_conn(&self.conn, &[]).unwrap().unwrap().unwrap_or_default()
+        fn found(&self, query: fn(&Connection) -> rusqlite::Result<Option<String>>) -> String {
+            query(&self.conn).unwrap().unwrap_or_default()
         }
     }
 
@@ -165,9 +164,9 @@ mod tests {
         ] {
             let may_be_more = file.prune(2);
             assert_eq!(may_be_more, !attempts.is_empty());
-            assert_eq!(file.found(&ATTEMPTS), attempts);
+            assert_eq!(file.found(list_attempts), attempts);
             assert_eq!(
-                (file.found(&DELIVERIES), file.found(&MARKS)),
+                (file.found(list_deliveries), file.found(list_marks)),
                 (deliveries.into(), marks.into())
             );
         }
@@ -182,7 +181,10 @@ mod tests {
             (1, 3, 30, 200, None),
         ]);
         assert!(!file.prune(1000));
-        assert_eq!((file.found(&ATTEMPTS), file.found(&MARKS)), (String::new(), "7.1".into()));
+        assert_eq!(
+            (file.found(list_attempts), file.found(list_marks)),
+            (String::new(), "7.1".into())
+        );
     }
 
     #[test]
@@ -199,14 +201,13 @@ mod tests {
             (7, 1, 100, 200, None),
         ]);
         for (seq, state) in [(1, "failed"), (2, "pending")] {
-            let params = named_params! { ":seq": seq, ":state": state };
-            SET_STATE.execute(&file.conn, params).unwrap();
+            set_state(&file.conn, seq, state).unwrap();
         }
-        REMOVE_ENDPOINT.execute(&file.conn, named_params! { ":seq": 4 }).unwrap();
+        remove_endpoint(&file.conn, 4).unwrap();
         assert!(!file.prune(1000));
-        assert_eq!(file.found(&ATTEMPTS), "5.2 6.1 6.2 7.1");
-        assert_eq!(file.found(&DELIVERIES), "1 2 5 6 7 8 9");
-        assert_eq!(file.found(&MARKS), "0.4 7.3");
+        assert_eq!(file.found(list_attempts), "5.2 6.1 6.2 7.1");
+        assert_eq!(file.found(list_deliveries), "1 2 5 6 7 8 9");
+        assert_eq!(file.found(list_marks), "0.4 7.3");
     }
 
     #[test]
@@ -219,8 +220,8 @@ mod tests {
         ]);
         for (limit, marks) in [(1, "7.5"), (1, "7.5"), (2, "7.8")] {
             assert!(file.prune(limit));
-            assert_eq!(file.found(&MARKS), marks);
+            assert_eq!(file.found(list_marks), marks);
         }
-        assert_eq!(file.found(&DELIVERIES), "1 2 4 7 9");
+        assert_eq!(file.found(list_deliveries), "1 2 4 7 9");
     }
 }

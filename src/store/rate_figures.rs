@@ -1,20 +1,18 @@
 //! The table `rate_figures`: the latest price of each coin from each source.
 
-use super::statement::{commands, rows};
+use super::statement::statements;
 use super::{StoreError, Tx};
 use crate::domain::{CoinFigure, Currency, FigureSource, RateFigure};
 
-rows! {
-    fn read(source, rate, via, at) -> RateFigure {
+statements! {
+    row read(source, rate, via, at) -> RateFigure {
         Ok(RateFigure { source, rate, via, at })
     }
 
     /// Returns the latest prices of a coin in a currency, one from each source.
     pub fn of_coin(db, coin: &str, currency: Currency) -> Vec<RateFigure> =
         select "from rate_figures where coin = :coin and currency = :currency order by source";
-}
 
-commands! {
     fn remove_of_source(tx, source: FigureSource) = "delete from rate_figures where source = :source";
 
     fn insert(tx, source: FigureSource, told: &CoinFigure) = insert into rate_figures {

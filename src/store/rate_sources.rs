@@ -1,18 +1,16 @@
 //! The table `rate_sources`: sources of rates, with the result of the last request to each.
 
-use super::statement::{commands, rows};
+use super::statement::statements;
 use crate::domain::{FigureSource, SourceState, Time};
 
-rows! {
-    fn read(source, tried_at, told_at, problem) -> SourceState {
+statements! {
+    row read(source, tried_at, told_at, problem) -> SourceState {
         Ok(SourceState { source, tried_at, told_at, problem })
     }
 
     /// Returns every source to which a request was sent.
     pub fn all(db) -> Vec<SourceState> = select "from rate_sources order by source";
-}
 
-commands! {
     /// Records that a request to a source succeeded.
     pub fn record_success(tx, source: FigureSource, at: Time) =
         "insert into rate_sources (source, tried_at, told_at, problem) values (:source, :at, :at, null) \

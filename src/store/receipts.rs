@@ -1,11 +1,11 @@
 //! The tables `receipts`, `receipt_accounts` and `receipt_languages`: accounts whose payers get receipts, the invoices
 //! that got one, and the languages of their payers.
 
-use super::statement::{commands, values};
-use super::{Reader, StoreError, Tx};
+use super::statement::statements;
+use super::{StoreError, Tx};
 use crate::domain::{Language, Time};
 
-values! {
+statements! {
     /// Returns `true` if the payers of an account get receipts.
     pub fn is_on(db, account: i64) -> (found: bool) =
         "select exists (select 1 from receipt_accounts where account = :account) as found";
@@ -15,11 +15,10 @@ values! {
         "select count(*) as count from (select 1 from receipts \
             where account = :account and queued_at > :since limit :limit)";
 
-    fn find_language(db, invoice: i64) -> Option<(language: Language)> =
+    /// Returns the language in which the payer of an invoice saw the checkout last.
+    pub fn language(db, invoice: i64) -> Option<(language: Language)> =
         "select language from receipt_languages where invoice = :invoice";
-}
 
-commands! {
     fn switch_on(tx, account: i64) =
         "insert into receipt_accounts (account) values (:account) on conflict (account) do nothing";
 
@@ -39,11 +38,6 @@ commands! {
     pub fn prune_languages(tx, before: Time, limit: u32) -> usize =
         "delete from receipt_languages where invoice in (select invoice from receipt_languages \
             where seen_at < :before limit :limit)";
-}
-
-/// Returns the language in which the payer of an invoice saw the checkout last.
-pub fn language(db: &Reader<'_>, invoice: i64) -> Result<Option<Language>, StoreError> {
-    find_language(db, invoice)
 }
 
 /// Switches the receipts of an account on or off.

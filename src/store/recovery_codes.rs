@@ -1,14 +1,12 @@
 //! The table `recovery_codes`: codes with which users sign in without their authenticator app. Only the SHA-256 of a
 //! code is stored.
 
-use super::statement::{commands, values};
+use super::statement::statements;
 
-values! {
+statements! {
     /// Returns the number of unused codes of a user.
     pub fn count_unused(db, user: i64) -> (left: i64) = "select count(*) as left from recovery_codes where user = :user";
-}
 
-commands! {
     /// Inserts the hash of a user's code.
     pub fn insert(tx, user: i64, hash: &[u8; 32]) = insert into recovery_codes { hash, user };
 

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a chain has at most one running rescan.
 
-use super::statement::{commands, rows};
+use super::statement::statements;
 use super::{StoreError, Tx};
 use crate::domain::Time;
 use crate::domain::asset::Chain;
@@ -20,16 +20,14 @@ pub struct Rescan {
     pub last_hash: Option<String>,
 }
 
-rows! {
-    fn read(seq, from_height, next_height, last_hash) -> Rescan {
+statements! {
+    row read(seq, from_height, next_height, last_hash) -> Rescan {
         Ok(Rescan { seq, from_height, next_height, last_hash })
     }
 
     /// Returns the running rescan of a chain.
     pub fn active_for_chain(db, chain: Chain) -> Option<Rescan> = select "from rescans where chain = :chain and ended_at is null";
-}
 
-commands! {
     fn insert_row(tx, chain: Chain, from: u32, now: Time) =
         insert into rescans { chain, from_height: from, next_height: from, asked_at: now };
 

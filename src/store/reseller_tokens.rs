@@ -1,6 +1,6 @@
 //! The table `reseller_tokens`: API tokens of resellers.
 
-use super::statement::{commands, rows, values};
+use super::statement::statements;
 use crate::domain::Time;
 
 /// A reseller token, as needed for authenticating a request.
@@ -31,8 +31,8 @@ pub struct TokenRow {
     pub revoked_at: Option<Time>,
 }
 
-rows! {
-    fn read(id, account, last4, created_at, last_used_at, revoked_at) -> TokenRow {
+statements! {
+    row read(id, account, last4, created_at, last_used_at, revoked_at) -> TokenRow {
         Ok(TokenRow { id, account, last4, created_at, last_used_at, revoked_at })
     }
 
@@ -43,25 +43,19 @@ rows! {
     /// Returns the token of an account with this id, even a revoked one.
     pub fn by_id(db, account: i64, id: &str) -> Option<TokenRow> =
         select "from reseller_tokens where id = :id and account = :account";
-}
 
-rows! {
-    fn read_reseller_token(id, account, last_used_at) -> ResellerToken {
+    row read_reseller_token(id, account, last_used_at) -> ResellerToken {
         Ok(ResellerToken { id, account, last_used_at })
     }
 
     /// Returns the token with this hash; `None` if it is revoked.
     pub fn by_hash(db, hash: &[u8; 32]) -> Option<ResellerToken> =
         select "from reseller_tokens where hash = :hash and revoked_at is null";
-}
 
-values! {
     /// Returns the number of tokens of an account that are not revoked.
     pub fn count_usable_tokens(db, account: i64) -> (count: i64) =
         "select count(*) as count from reseller_tokens where account = :account and revoked_at is null";
-}
 
-commands! {
     /// Inserts a token.
     pub fn insert(tx, id: &str, account: i64, hash: &[u8; 32], last4: &str, now: Time) = insert into reseller_tokens {
         id, account, hash, last4, created_at: now,

@@ -1,8 +1,8 @@
 //! The table `restored_logs`: how far the hash chains went in a restored copy and in the file that it replaced.
 
-use super::statement::{commands, rows};
+use super::statement::statements;
 use crate::domain::{ChainedLog, LogHead, Time};
-use rusqlite::{Connection, named_params};
+use rusqlite::Connection;
 
 /// A log of this file at a restore.
 pub struct RestoredLog {
@@ -14,19 +14,18 @@ pub struct RestoredLog {
     pub replaced_seq: Option<i64>,
 }
 
-rows! {
-    fn read(l.at, r.copy_seq, r.replaced_seq) -> RestoredLog {
+statements! {
+    row read(l.at, r.copy_seq, r.replaced_seq) -> RestoredLog {
         Ok(RestoredLog { at, copy_seq, replaced_seq })
     }
 
     /// Returns a log at each restore, oldest first.
     pub fn of_log(db, log: ChainedLog) -> Vec<RestoredLog> =
         select "from restored_logs r join audit_log l on l.seq = r.entry where r.log = :log order by r.entry";
-}
 
-commands! {
-    INSERT = "insert into restored_logs (entry, log, copy_seq, replaced_seq) \
-        values (:entry, :log, :copy_seq, :replaced_seq)";
+    fn insert(conn, entry: i64, copy: &LogHead, replaced_seq: Option<i64>) = insert into restored_logs {
+        entry, log: copy.log, copy_seq: copy.seq, replaced_seq,
+    };
 }
 
 /// Inserts the logs of a restore. `entry` is the audit log entry about the restore, by its `seq`.
@@ -38,11 +37,7 @@ pub(super) fn insert_on_conn(
 ) -> rusqlite::Result<()> {
     for head in copy {
         let replaced = replaced.iter().find(|replaced| replaced.log == head.log);
-        let params = named_params! {
-            ":entry": entry, ":log": head.log, ":copy_seq": head.seq,
-            ":replaced_seq": replaced.map(|replaced| replaced.seq),
-        };
-        INSERT.execute(conn, params)?;
+        insert(conn, entry, head, replaced.map(|replaced| replaced.seq))?;
     }
     Ok(())
 }

@@ -3,40 +3,27 @@
 //! Invariant: a row changes in the transaction that books the sale.
 
 use super::booking::Booking;
-use super::statement::{commands, require_one, rows};
-use super::{StoreError, Tx};
+use super::statement::statements;
 use crate::domain::{Cents, HourOfSales, Mode, Time};
 
-rows! {
-    fn read(hour, currency, asset, count, amount) -> HourOfSales {
+statements! {
+    row read(hour, currency, asset, count, amount) -> HourOfSales {
         Ok(HourOfSales { hour, currency, asset, count, amount })
     }
 
     /// Returns the sales of an account from the hour `from` on, oldest first. Hours are counted from 1970.
     pub fn since_hour(db, account: i64, mode: Mode, from: i64) -> Vec<HourOfSales> =
         select "from sales_by_hour where account = :account and mode = :mode and hour >= :from order by hour";
-}
 
-commands! {
-    fn add_row(tx, booking: &Booking<'_>, amount: Cents, now: Time) -> usize =
+    /// Adds a sale to its hour.
+    ///
+    /// # Errors
+    /// [`StoreError`](super::StoreError) if the booking has neither a payment nor a deposit.
+    pub(super) fn add(tx, booking: &Booking<'_>, amount: Cents, now: Time) =
         file "sql/sales_by_hour/add.sql"
         with {
             account: booking.account, mode: booking.mode, created_at: now, currency: booking.currency, amount,
             payment: booking.source.columns()[0], deposit: booking.source.columns()[1],
-        };
-}
-
-/// Adds a sale to its hour.
-///
-/// # Errors
-/// [`StoreError`] if the booking has neither a payment nor a deposit.
-pub(super) fn add(
-    tx: &Tx<'_>,
-    booking: &Booking<'_>,
-    amount: Cents,
-    now: Time,
-) -> Result<(), StoreError> {
-    require_one(add_row(tx, booking, amount, now)?, || {
-        format!("sale of {} {} has no payment", booking.ref_type, booking.ref_id)
-    })
+        }
+        else("sale of {} {} has no payment", booking.ref_type, booking.ref_id);
 }

@@ -1,12 +1,12 @@
 //! The table `sent_transactions`: transactions that pay payouts and refunds.
 
 use super::row::{InputSources, InputSourcesRef};
-use super::statement::{commands, rows, values};
+use super::statement::statements;
 use crate::domain::asset::Chain;
 use crate::domain::{AttachedState, AttachedTransaction, Mode, Time};
 
-rows! {
-    fn read(
+statements! {
+    row read(
         s.seq, s.txid, s.state, s.block_height: Option<u32>, s.spends: InputSources, s.nonce: Option<i64>, s.is_reverted,
         s.first_seen_at, s.last_seen_at, s.gone_by, s.gone_height: Option<u32>, s.is_read_back, s.problem,
     ) -> AttachedTransaction {
@@ -32,16 +32,12 @@ rows! {
             or t.status = 'paid' and exists (select 1 from transfer_reviews r where r.transfer = t.seq and r.kind = 'gone' \
             and r.ended_at is null))) \
             order by s.asked_at nulls first, s.seq limit :limit";
-}
 
-values! {
     /// Returns the ids of the transactions that are, or whose replacement is, in a block above this height.
     pub fn touched_above(db, chain: Chain, height: u32) -> Vec<(txid: String)> =
         "select txid from sent_transactions \
             where mode = 'live' and chain = :chain and (block_height > :height or gone_height > :height)";
-}
 
-commands! {
     /// Inserts a transaction that no node has reported yet, unless the table has it already.
     pub fn insert(tx, mode: Mode, chain: Chain, txid: &str) =
         "insert into sent_transactions (mode, chain, txid, state) values (:mode, :chain, :txid, 'unseen') \

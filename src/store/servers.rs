@@ -1,12 +1,12 @@
 //! The table `servers`: servers that resellers have ordered.
 
-use super::statement::{commands, require_one, rows, values};
-use super::{Reader, StoreError, Tx};
+use super::statement::statements;
+use super::{Reader, StoreError};
 use crate::domain::{OrderedServer, ServerOrder, ServerState, ServerStatus, Time};
 use rusqlite::types::FromSqlError;
 
-rows! {
-    fn read(
+statements! {
+    row read(
         seq, id: String, account, kind = "type", hostname, cpu, ram_mb, disk_gb, status, ordering, address, provider_ref,
         failure_reason, created_at, activated_at, deletion_requested_at: Option<Time>, deleted_at,
     ) -> OrderedServer {
@@ -41,49 +41,36 @@ rows! {
 
     /// Returns the order for which a provisioner is running.
     pub fn order_in_progress(db) -> Option<OrderedServer> = select "from servers where ordering = 'running'";
-}
 
-values! {
     /// Returns the number of servers that an account has or has ordered, without failed and deleted ones.
     pub fn count_current_servers(db, account: i64) -> (count: i64) =
         "select count(*) as count from servers where account = :account and status not in ('failed', 'deleted')";
-}
 
-commands! {
-    fn insert_row(tx, server: &OrderedServer) -> i64 =
+    /// Inserts a server and returns its `seq`.
+    pub fn insert(tx, server: &OrderedServer) -> i64 =
         "insert into servers (id, account, type, hostname, cpu, ram_mb, disk_gb, status, created_at) \
             values (:id, :account, :kind, :hostname, :cpu, :ram_mb, :disk_gb, :status, :created_at)"
         with {
             id: server.id, account: server.account, kind: server.order.kind, hostname: server.order.hostname,
             cpu: server.order.cpu, ram_mb: server.order.ram_mb, disk_gb: server.order.disk_gb,
             status: server.state.status(), created_at: server.created_at,
-        };
+        }
+        after { tx.record_change(|changes| changes.servers = true); };
 
-    fn update_row(tx, server: &OrderedServer, before: ServerState) -> usize =
+    /// Saves the fields of a server that can change. `before` is the state in which the server was read.
+    ///
+    /// # Errors
+    /// [`StoreError::Failed`] if the server is not in the state `before`.
+    pub fn update(tx, server: &OrderedServer, before: ServerState) =
         file "sql/servers/update.sql"
         with {
             seq: server.seq, status: server.state.status(), ordering: server.state.command(), address: server.address,
             provider_ref: server.provider_ref, failure_reason: server.failure_reason, activated_at: server.activated_at,
             deletion_requested_at: server.deletion_requested_at, deleted_at: server.deleted_at,
             status_before: before.status(), ordering_before: before.command(),
-        };
-}
-
-/// Inserts a server and returns its `seq`.
-pub fn insert(tx: &Tx<'_>, server: &OrderedServer) -> Result<i64, StoreError> {
-    tx.record_change(|changes| changes.servers = true);
-    insert_row(tx, server)
-}
-
-/// Saves the fields of a server that can change. `before` is the state in which the server was read.
-///
-/// # Errors
-/// [`StoreError::Failed`] if the server is not in the state `before`.
-pub fn update(tx: &Tx<'_>, server: &OrderedServer, before: ServerState) -> Result<(), StoreError> {
-    tx.record_change(|changes| changes.servers = true);
-    require_one(update_row(tx, server, before)?, || {
-        format!("server {} was changed meanwhile", server.id)
-    })
+        }
+        else("server {} was changed meanwhile", server.id)
+        after { tx.record_change(|changes| changes.servers = true); };
 }
 
 /// Returns the servers of all accounts, newest first. With `status`, only servers of this status.

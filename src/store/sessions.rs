@@ -1,10 +1,10 @@
 //! The table `sessions`: sessions of signed-in users, identified by the SHA-256 of the session cookie.
 
-use super::statement::{commands, rows};
+use super::statement::statements;
 use crate::domain::{Time, User};
 
-rows! {
-    fn read(
+statements! {
+    row read(
         u.seq, u.id, u.email, u.role, u.account, u.created_at, u.disabled_at, u.second_factor_at, s.password_at,
     ) -> (User, Time) {
         Ok((User { seq, id, email, role, account, created_at, disabled_at, second_factor_at }, password_at))
@@ -14,9 +14,7 @@ rows! {
     pub fn find_user(db, hash: &[u8; 32], now: Time) -> Option<(User, Time)> =
         select "from sessions s join users u on u.seq = s.user \
             where s.hash = :hash and s.expires_at > :now and u.disabled_at is null";
-}
 
-commands! {
     /// Inserts a session. `password_at` is the real time of the password check.
     pub fn insert(tx, hash: &[u8; 32], user: i64, created_at: Time, expires_at: Time, password_at: Time) =
         insert into sessions { hash, user, created_at, expires_at, password_at };

@@ -1,22 +1,20 @@
 //! The table `set_aside`: transactions and addresses that a node does not give, although it gives everything else.
 
-use super::statement::{commands, rows};
+use super::statement::statements;
 use super::{StoreError, Tx};
 use crate::domain::asset::Chain;
 use crate::domain::{SetAside, SetAsideKind, Time};
 use std::collections::HashSet;
 
-rows! {
-    fn read(kind, id, height, reason) -> SetAside {
+statements! {
+    row read(kind, id, height, reason) -> SetAside {
         Ok(SetAside { kind, id, height, reason })
     }
 
     /// Returns what is set aside on a chain, the oldest first.
     pub fn of_chain(db, chain: Chain) -> Vec<SetAside> =
         select "from set_aside where chain = :chain order by since, kind, id";
-}
 
-commands! {
     fn put(tx, chain: Chain, part: &SetAside, since: Time) =
         "insert into set_aside (chain, kind, id, height, reason, since) \
             values (:chain, :kind, :id, :height, :reason, :since) on conflict (chain, kind, id) \

@@ -12,29 +12,26 @@ pub(super) use pending::PendingChanges;
 pub use values::{ValueKind, ValueState, each_value, pool_counts_outside_ranges, pool_hash};
 
 use super::audit_log::{self, NewAuditEntry};
-use super::statement::values;
+use super::statement::statements;
 use super::{Reader, StoreError};
 use crate::domain::{AuditedAction, HashLink, Time};
 use rusqlite::Connection;
 use serde_json::{Map, Value};
 
-values! {
-    /// Newest time in the database file. Audit log entries that contain only hashes get this time.
-    NEWEST(at: Time) = "select max(last_tick_at, ifnull((select at from audit_log order by seq desc limit 1), 0), \
-        ifnull((select created_at from accounts order by seq desc limit 1), 0)) as at from file";
-    NOTED(name: String, link: Option<String>) = "select j.key as name, j.value as link \
-        from audit_log l, json_each(l.states) j where l.states is not null order by l.seq";
-    POOL_ENDS(pool: String, first: i64, last: i64) =
-        "select pool, min(seq) as first, max(seq) as last from pool_addresses group by pool order by pool";
-}
+statements! {
+    /// Returns the newest time in the database file. Audit log entries that contain only hashes get this time.
+    fn newest_time(conn) -> Option<(at: Time)> =
+        "select max(last_tick_at, ifnull((select at from audit_log order by seq desc limit 1), 0), \
+            ifnull((select created_at from accounts order by seq desc limit 1), 0)) as at from file";
 
-/// Passes every recorded hash to `each`, oldest first, with the name of its value. The hash is `None` if the value
-/// was removed.
-pub fn for_each_recorded_hash(
-    db: &Reader<'_>,
-    mut each: impl FnMut(String, Option<String>),
-) -> Result<(), StoreError> {
-    NOTED.each(db, &[], |(name, link)| each(name, link))
+    /// Passes every recorded hash to `each`, oldest first, with the name of its value. The hash is `None` if the value
+    /// was removed.
+    pub fn for_each_recorded_hash(db) -> each (name: String, link: Option<String>) =
+        "select j.key as name, j.value as link \
+            from audit_log l, json_each(l.states) j where l.states is not null order by l.seq";
+
+    fn pool_ends(db) -> Vec<(pool: String, first: i64, last: i64)> =
+        "select pool, min(seq) as first, max(seq) as last from pool_addresses group by pool order by pool";
 }
 
 /// Returns the name under which the audit log records an import of pool addresses. `first` and `last` are the `seq`
@@ -63,7 +60,7 @@ pub(super) fn insert_hash_entry(
         object_id: None,
         detail: "{}",
     };
-    let at = NEWEST.first_on_conn(conn, &[])?.unwrap_or(Time(0));
+    let at = newest_time(conn)?.unwrap_or(Time(0));
     audit_log::insert_on_conn(conn, &entry, Some(states), at).map(drop)
 }
 
@@ -84,12 +81,12 @@ pub(super) fn hashes_after_restore(conn: &Connection) -> Result<String, StoreErr
         states.push((state.name, Some(state.link)));
     })?;
     let mut known: Vec<(String, i64)> = Vec::new();
-    for_each_recorded_hash(&db, |name, _| {
+    for_each_recorded_hash(&db, |(name, _)| {
         if let Some((pool, _, last)) = parse_pool_import_name(&name) {
             known.push((pool.to_owned(), last));
         }
     })?;
-    for (pool, _, last) in POOL_ENDS.all(&db, &[])? {
+    for (pool, _, last) in pool_ends(&db)? {
         let ends = known.iter().filter(|(of, _)| *of == pool);
         let first = ends.map(|(_, last)| *last).max().unwrap_or(0).saturating_add(1);
         if first <= last {

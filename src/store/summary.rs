@@ -2,22 +2,20 @@
 //!
 //! Invariant: rows with a mode are counted for one mode only.
 
-use super::statement::{rows, values};
+use super::statement::statements;
 use super::{Reader, StoreError};
 use crate::domain::render::summary::FailingEndpointView;
 use crate::domain::{Cents, Currency, InvoiceStatus, Mode, Time, TransferKind, TransferStatus};
 
-rows! {
-    fn read(id, url, failing_since, failed_attempts, last_attempt_at, last_status, last_error) -> FailingEndpointView {
+statements! {
+    row read(id, url, failing_since, failed_attempts, last_attempt_at, last_status, last_error) -> FailingEndpointView {
         Ok(FailingEndpointView { id, url, failing_since, failed_attempts, last_attempt_at, last_status, last_error })
     }
 
     /// Returns the failing endpoints of an account for one mode, oldest first.
     pub fn failing_endpoints(db, account: i64, mode: Mode) -> Vec<FailingEndpointView> =
         file "sql/summary/failing_endpoints.sql";
-}
 
-values! {
     /// Returns the numbers of open invoices of an account, by status. Leaves out statuses without invoices.
     pub fn open_invoice_counts(db, account: i64, mode: Mode) -> Vec<(status: InvoiceStatus, count: i64)> =
         "select status, count(*) as count from invoices \

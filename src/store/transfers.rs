@@ -1,6 +1,6 @@
 //! The table `transfers`: payouts and refunds.
 
-use super::statement::{commands, require_one, rows, values};
+use super::statement::statements;
 use super::states::ValueKind;
 use super::{PageBounds, Reader, StoreError, Tx, chains};
 use crate::domain::asset::Chain;
@@ -8,10 +8,9 @@ use crate::domain::{
     Cents, Currency, FeeSource, Mode, Rate, RateBasis, ResourceKind, SendingProgress, TermsSource,
     Time, Transfer, TransferKind, TransferStatus, TransferTerms, Units,
 };
-use rusqlite::named_params;
 
-rows! {
-    fn read(
+statements! {
+    row read(
         t.seq, t.id, t.kind, t.account, account_id = "a.id", t.mode, t.invoice: Option<i64>,
         invoice_id: Option<String> = "i.id", t.status, t.currency, t.amount, t.asset, t.to_address, t.destination,
         t.amount_crypto: Option<Units>, t.network_fee: Option<Units>, t.rate: Option<Rate>,
@@ -102,9 +101,12 @@ rows! {
             left join invoices i on i.seq = t.invoice \
             where t.seq > :after order by t.seq limit :limit";
 
-    BY_SEQ = select "from transfers t join accounts a on a.seq = t.account \
-        left join invoices i on i.seq = t.invoice \
-        where t.seq = :seq";
+    /// Returns the transfer with this `seq`.
+    pub fn by_seq(db, seq: i64) -> only Transfer =
+        select "from transfers t join accounts a on a.seq = t.account \
+            left join invoices i on i.seq = t.invoice \
+            where t.seq = :seq"
+        else("transfer {seq} is missing");
 
     /// Returns the transfers to a destination that are not frozen, oldest first.
     pub fn list_at_destination(db, destination: i64) -> Vec<Transfer> =
@@ -137,9 +139,7 @@ rows! {
         select "from transfers t join accounts a on a.seq = t.account \
             left join invoices i on i.seq = t.invoice \
             where t.status = 'processing' and t.sending = 'running' order by t.seq";
-}
 
-values! {
     /// Returns `true` if an account has an open payout in any currency.
     pub fn has_open_payout(db, account: i64) -> (found: bool) =
         "select exists (select 1 from transfers \
@@ -178,9 +178,7 @@ values! {
     pub fn sum_of_refunds(db, invoice: i64) -> (sum: Cents) =
         "select ifnull(sum(amount), 0) as sum from transfers \
             where invoice = :invoice and status not in ('failed', 'rejected', 'cancelled')";
-}
 
-values! {
     /// Returns `true` if a chain has a live transfer with the status `processing`.
     pub fn is_any_processing(db, chain: Chain) -> (found: bool) =
         "select exists (select 1 from transfers \
@@ -190,9 +188,7 @@ values! {
     pub fn next_retry_time(db, now: Time) -> (at: Option<Time>) =
         "select min(retry_at) as at from transfers indexed by transfers_approved \
             where status in ('approved', 'processing') and sending = 'retry' and txid is null and retry_at > :now";
-}
 
-commands! {
     fn insert_row(tx, transfer: &Transfer) -> i64 = insert into transfers {
         id: transfer.id, kind: transfer.kind, account: transfer.account, mode: transfer.mode,
         invoice: transfer.invoice.as_ref().map(|(seq, _)| *seq), status: transfer.status, currency: transfer.currency,
@@ -201,7 +197,7 @@ commands! {
         requested_at: transfer.requested_at, requested_height: transfer.requested_height,
     };
 
-    fn update_row(tx, transfer: &Transfer, before: TransferStatus) -> usize =
+    fn update_row(tx, transfer: &Transfer, before: TransferStatus) =
         file "sql/transfers/update.sql"
         with {
             seq: transfer.seq, before, status: transfer.status,
@@ -223,16 +219,13 @@ commands! {
             approved_height: transfer.sending_progress.approved_height,
             has_unread_blocks: transfer.sending_progress.has_unread_blocks,
             has_exact_proposal: transfer.has_exact_proposal, released_at: transfer.released_at,
-        };
-}
+        }
+        else("{} {} is not {before} any more", transfer.kind, transfer.id);
 
-values! {
     /// Returns who began to send a transfer last, and when.
     pub fn sending_start(db, seq: i64) -> Option<(by: String, at: Time)> =
         "select started_by as by, started_at as at from transfers where seq = :seq and started_by is not null";
-}
 
-commands! {
     /// Records who begins to send a transfer, before its status or its state is saved.
     pub fn mark_started(tx, seq: i64, by: &str, at: Time) =
         "update transfers set started_by = :by, started_at = :at, handed_over_at = ifnull(handed_over_at, :at) \
@@ -259,9 +252,7 @@ pub fn update(tx: &Tx<'_>, transfer: &Transfer, before: TransferStatus) -> Resul
     if transfer.status == TransferStatus::Processing {
         chains::expect_payments(tx, transfer.mode, transfer.asset.chain);
     }
-    require_one(update_row(tx, transfer, before)?, || {
-        format!("{} {} is not {before} any more", transfer.kind, transfer.id)
-    })?;
+    update_row(tx, transfer, before)?;
     // What is hashed changes only together with the status.
     if transfer.status != before {
         tx.note_value_change(ValueKind::Transfer, transfer.seq);
@@ -318,10 +309,4 @@ pub fn watch_destination(tx: &Tx<'_>, chain: Chain, address: &str) {
 pub fn notify_transfer_change(tx: &Tx<'_>, transfer: &Transfer) {
     tx.record_change(|changes| changes.transfers = true);
     tx.note_resource_change(Some(transfer.account), transfer.mode, ResourceKind::Transfers);
-}
-
-/// Returns the transfer with this `seq`.
-pub fn by_seq(db: &Reader<'_>, seq: i64) -> Result<Transfer, StoreError> {
-    let found = BY_SEQ.first(db, named_params! { ":seq": seq })?;
-    found.ok_or_else(|| StoreError::Failed(format!("transfer {seq} is missing")))
 }

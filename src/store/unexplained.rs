@@ -1,7 +1,7 @@
 //! The tables `unexplained` and `balance_walks`: addresses whose balance is higher than the sum of their known
 //! payments, and the progress of the search for such addresses.
 
-use super::statement::{commands, rows, sql_limit, values};
+use super::statement::{sql_limit, statements};
 use crate::domain::asset::Chain;
 use crate::domain::{Asset, Time, Units};
 
@@ -20,17 +20,15 @@ pub struct UnexplainedBalance {
     pub height: u32,
 }
 
-rows! {
-    fn read(asset, address, balance, known, height) -> UnexplainedBalance {
+statements! {
+    row read(asset, address, balance, known, height) -> UnexplainedBalance {
         Ok(UnexplainedBalance { asset, address, balance, known, height })
     }
 
     /// Returns the addresses of a chain with an unexplained balance.
     pub fn of_chain(db, chain: Chain, limit: u32) -> Vec<UnexplainedBalance> =
         select "from unexplained where chain = :chain order by address limit :limit";
-}
 
-values! {
     /// Returns the last address that the search has checked, and the time of the check.
     pub fn last_checked_address(db, chain: Chain) -> Option<(address: String, looked_at: Time)> =
         "select address, looked_at from balance_walks where chain = :chain";
@@ -40,9 +38,7 @@ values! {
         "select address from addresses \
             where mode = 'live' and pool = :pool and address > :after order by address limit :limit"
         with { pool: chain.address_pool(), after, limit: sql_limit(limit) };
-}
 
-commands! {
     /// Saves the unexplained balance of an address.
     pub fn put(tx, found: &UnexplainedBalance, now: Time) =
         "insert into unexplained (chain, address, asset, balance, known, height, seen_at) \

@@ -1,6 +1,6 @@
 //! The table `unmatched_payments`: payments that match no invoice and no customer.
 
-use super::statement::{commands, rows};
+use super::statement::statements;
 use super::{PageBounds, Reader, StoreError, Tx};
 use crate::domain::{
     Mode, ResourceKind, Time, UnmatchedPayment, UnmatchedReason, UnmatchedResolution,
@@ -20,8 +20,8 @@ pub struct NewUnmatchedPayment<'a> {
     pub invoice: Option<i64>,
 }
 
-rows! {
-    fn read(
+statements! {
+    row read(
         u.seq, u.id, u.observation, o.state, o.mode, o.asset, o.txid, o.position, o.address, o.amount, u.reason,
         account_id = "a.id", invoice_id = "i.id", o.seen_at, u.outcome, u.resolved_at, u.note,
         u.return_txid,
@@ -55,47 +55,25 @@ rows! {
             left join accounts a on a.seq = u.account left join invoices i on i.seq = u.invoice \
             where u.resolved_at is null and u.seq < :before order by u.seq desc limit :limit"
         with { before: page.before, limit: page.limit };
-}
 
-commands! {
-    fn insert_row(tx, new: &NewUnmatchedPayment<'_>) = insert into unmatched_payments {
+    /// Inserts an unmatched payment.
+    pub fn insert(tx, new: &NewUnmatchedPayment<'_>) = insert into unmatched_payments {
         id: new.id, observation: new.observation, reason: new.reason, account: new.account, invoice: new.invoice,
-    };
+    } after { note_change(tx); };
 
-    fn resolve_row(
+    /// Saves a person's resolution of a payment. The time of the first resolution stays.
+    pub fn resolve(
         tx, seq: i64, outcome: UnmatchedResolution, note: Option<&str>, return_txid: Option<&str>, now: Time
     ) =
         "update unmatched_payments set outcome = :outcome, resolved_at = ifnull(resolved_at, :now), note = :note, \
-            return_txid = :return_txid where seq = :seq";
+            return_txid = :return_txid where seq = :seq"
+        after { note_change(tx); };
 
-    fn reopen_row(tx, seq: i64) =
+    /// Removes the resolution of a payment.
+    pub fn reopen(tx, seq: i64) =
         "update unmatched_payments set outcome = null, resolved_at = null, note = null, return_txid = null \
-            where seq = :seq";
-}
-
-/// Inserts an unmatched payment.
-pub fn insert(tx: &Tx<'_>, new: &NewUnmatchedPayment<'_>) -> Result<(), StoreError> {
-    note_change(tx);
-    insert_row(tx, new)
-}
-
-/// Saves a person's resolution of a payment. The time of the first resolution stays.
-pub fn resolve(
-    tx: &Tx<'_>,
-    seq: i64,
-    outcome: UnmatchedResolution,
-    note: Option<&str>,
-    return_txid: Option<&str>,
-    now: Time,
-) -> Result<(), StoreError> {
-    note_change(tx);
-    resolve_row(tx, seq, outcome, note, return_txid, now)
-}
-
-/// Removes the resolution of a payment.
-pub fn reopen(tx: &Tx<'_>, seq: i64) -> Result<(), StoreError> {
-    note_change(tx);
-    reopen_row(tx, seq)
+            where seq = :seq"
+        after { note_change(tx); };
 }
 
 /// After the commit, tells the pages of operators. The list of these payments covers both modes.

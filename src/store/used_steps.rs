@@ -1,8 +1,8 @@
 //! The table `used_steps`: time steps whose authenticator codes were used.
 
-use super::statement::commands;
+use super::statement::statements;
 
-commands! {
+statements! {
     /// Uses up the code of a time step. `newest` is the newest step that is accepted now.
     ///
     /// Returns `false` if this step or a later one up to `newest` was used before. Steps after `newest` were used

@@ -1,13 +1,12 @@
 //! The table `users`: people who sign in.
 
-use super::statement::{commands, rows, values};
+use super::statement::statements;
 use super::states::ValueKind;
 use super::{StoreError, Tx};
 use crate::domain::{Time, User};
-use rusqlite::named_params;
 
-rows! {
-    fn read(seq, id, email, role, account, created_at, disabled_at, second_factor_at) -> User {
+statements! {
+    row read(seq, id, email, role, account, created_at, disabled_at, second_factor_at) -> User {
         Ok(User { seq, id, email, role, account, created_at, disabled_at, second_factor_at })
     }
 
@@ -16,10 +15,8 @@ rows! {
 
     /// Returns the user with this id.
     pub fn by_id(db, id: &str) -> Option<User> = select "from users where id = :id";
-}
 
-rows! {
-    fn read_user_with_hash(
+    row read_user_with_hash(
         seq, id, email, role, account, created_at, disabled_at, second_factor_at, password_hash,
     ) -> (User, String) {
         Ok((User { seq, id, email, role, account, created_at, disabled_at, second_factor_at }, password_hash))
@@ -27,9 +24,7 @@ rows! {
 
     /// Returns the user with this email, and the user's password hash. The email's case does not matter.
     pub fn by_email(db, email: &str) -> Option<(User, String)> = select "from users where email = :email";
-}
 
-values! {
     /// Returns `true` if at least one operator is not disabled.
     pub fn has_operator(db) -> (found: bool) =
         "select exists (select 1 from users where role = 'operator' and disabled_at is null) as found";
@@ -38,21 +33,37 @@ values! {
     pub fn second_factor_secret(db, seq: i64) -> Option<(second_factor_secret: [u8; 20])> =
         "select second_factor_secret from users \
             where seq = :seq and second_factor_secret is not null";
-}
 
-commands! {
     fn insert_row(tx, user: &User, password_hash: &str) -> i64 = insert into users {
         id: user.id, email: user.email, password_hash, role: user.role, account: user.account,
         created_at: user.created_at,
     };
 
-    SET_PASSWORD = "update users set password_hash = :password_hash where seq = :seq";
-    SET_DISABLED = "update users set disabled_at = :disabled_at where seq = :seq";
-    BEGIN_SECOND_FACTOR = "update users set second_factor_secret = :second_factor_secret \
-        where seq = :seq and second_factor_at is null";
-    TURN_SECOND_FACTOR_ON = "update users set second_factor_at = :at \
-        where seq = :seq and second_factor_at is null and second_factor_secret is not null";
-    END_SECOND_FACTOR = "update users set second_factor_secret = null, second_factor_at = null where seq = :seq";
+    /// Changes the password hash of a user.
+    pub fn set_password(tx, seq: i64, password_hash: &str) =
+        "update users set password_hash = :password_hash where seq = :seq"
+        after { tx.note_value_change(ValueKind::User, seq); };
+
+    /// Disables a user. `None` enables the user again.
+    pub fn set_disabled(tx, seq: i64, since: Option<Time>) =
+        "update users set disabled_at = :since where seq = :seq"
+        after { tx.note_value_change(ValueKind::User, seq); };
+
+    /// Starts the setup of a second factor. An unfinished setup is replaced. Returns `false` if a second factor is on.
+    pub fn begin_second_factor_setup(tx, seq: i64, secret: &[u8; 20]) -> bool =
+        "update users set second_factor_secret = :secret where seq = :seq and second_factor_at is null"
+        after { tx.note_value_change(ValueKind::User, seq); };
+
+    /// Turns the second factor on. Returns `false` if no setup was begun.
+    pub fn turn_second_factor_on(tx, seq: i64, at: Time) -> bool =
+        "update users set second_factor_at = :at \
+            where seq = :seq and second_factor_at is null and second_factor_secret is not null"
+        after { tx.note_value_change(ValueKind::User, seq); };
+
+    /// Turns the second factor off, and deletes its secret.
+    pub fn turn_second_factor_off(tx, seq: i64) =
+        "update users set second_factor_secret = null, second_factor_at = null where seq = :seq"
+        after { tx.note_value_change(ValueKind::User, seq); };
 }
 
 /// Inserts a user and returns its `seq`.
@@ -60,42 +71,4 @@ pub fn insert(tx: &Tx<'_>, user: &User, password_hash: &str) -> Result<i64, Stor
     let seq = insert_row(tx, user, password_hash)?;
     tx.note_value_change(ValueKind::User, seq);
     Ok(seq)
-}
-
-/// Changes the password hash of a user.
-pub fn set_password(tx: &Tx<'_>, seq: i64, password_hash: &str) -> Result<(), StoreError> {
-    let params = named_params! { ":seq": seq, ":password_hash": password_hash };
-    tx.note_value_change(ValueKind::User, seq);
-    SET_PASSWORD.run(tx, params)
-}
-
-/// Disables a user. `None` enables the user again.
-pub fn set_disabled(tx: &Tx<'_>, seq: i64, since: Option<Time>) -> Result<(), StoreError> {
-    let params = named_params! { ":seq": seq, ":disabled_at": since };
-    tx.note_value_change(ValueKind::User, seq);
-    SET_DISABLED.run(tx, params)
-}
-
-/// Starts the setup of a second factor. An unfinished setup is replaced. Returns `false` if a second factor is on.
-pub fn begin_second_factor_setup(
-    tx: &Tx<'_>,
-    seq: i64,
-    secret: &[u8; 20],
-) -> Result<bool, StoreError> {
-    let params = named_params! { ":seq": seq, ":second_factor_secret": secret };
-    tx.note_value_change(ValueKind::User, seq);
-    BEGIN_SECOND_FACTOR.changes(tx, params)
-}
-
-/// Turns the second factor on. Returns `false` if no setup was begun.
-pub fn turn_second_factor_on(tx: &Tx<'_>, seq: i64, at: Time) -> Result<bool, StoreError> {
-    let params = named_params! { ":seq": seq, ":at": at };
-    tx.note_value_change(ValueKind::User, seq);
-    TURN_SECOND_FACTOR_ON.changes(tx, params)
-}
-
-/// Turns the second factor off, and deletes its secret.
-pub fn turn_second_factor_off(tx: &Tx<'_>, seq: i64) -> Result<(), StoreError> {
-    tx.note_value_change(ValueKind::User, seq);
-    END_SECOND_FACTOR.run(tx, named_params! { ":seq": seq })
 }

@@ -3,12 +3,11 @@
 //! Invariant: an index is handed out only once. The row of an address is committed before anybody sees the address.
 
 use super::chain_cursors::{self, ChainCursor};
-use super::statement::{commands, rows, values};
+use super::statement::statements;
 use super::states::ValueKind;
 use super::{Reader, StoreError, Tx};
 use crate::domain::asset::Chain;
 use crate::domain::{Asset, ExtendedKey, Mode, Time, Units, Wallet, WalletNetwork, wallet};
-use rusqlite::named_params;
 use rusqlite::types::FromSqlError;
 
 /// A derivation index of a wallet.
@@ -79,7 +78,7 @@ pub struct FundedAddress {
     pub received: Option<(&'static Asset, Units)>,
 }
 
-values! {
+statements! {
     fn simulated_wallet(db, mode: Mode, pool: &str) -> Option<(seq: i64, next_index: i64)> =
         "select seq, next_index from wallets \
             where mode = :mode and pool = :pool and network = 'simulated'";
@@ -95,10 +94,8 @@ values! {
     /// Passes every index whose address received a payment to `each`, in ascending order.
     pub fn each_paid_index(db, wallet: &WalletRow) -> each (wallet_index: u32) =
         file "sql/wallets/used.sql" with { wallet: wallet.seq, pool: wallet.wallet.chain.address_pool() };
-}
 
-rows! {
-    fn read(
+    row read(
         seq, id, name, pool: String, network, script, key, chain_code, first_index, next_index, least_index, created_at,
         added_at, retired_at, stopped_at, stopped_index,
     ) -> WalletRow {
@@ -128,10 +125,8 @@ rows! {
         select "from wallets where mode = 'live' and pool = :pool and id is not null and retired_at is null \
             order by added_at desc, seq desc"
         with { pool: chain.address_pool() };
-}
 
-rows! {
-    fn read_funded(wallet_index, address, asset: Option<&'static Asset>, amount: Option<Units>) -> FundedAddress {
+    row read_funded(wallet_index, address, asset: Option<&'static Asset>, amount: Option<Units>) -> FundedAddress {
         Ok(FundedAddress { index: wallet_index, address, received: asset.zip(amount) })
     }
 
@@ -140,9 +135,7 @@ rows! {
     pub fn funded_addresses(db, wallet: &WalletRow, from: u32, limit: u32) -> Vec<FundedAddress> =
         file "sql/wallets/funded.sql"
         with { wallet: wallet.seq, pool: wallet.wallet.chain.address_pool(), from, limit };
-}
 
-commands! {
     fn insert_simulated(tx, mode: Mode, pool: &str) -> i64 =
         "insert into wallets (mode, pool, network, next_index) values (:mode, :pool, 'simulated', 1)";
 
@@ -156,19 +149,32 @@ commands! {
             key: new.wallet.key.key, chain_code: new.wallet.key.chain_code, now,
         };
 
-    RESUME = "update wallets set retired_at = null, network = :network, script = :script, name = ifnull(:name, name), \
-        added_at = max(:now, (select max(added_at) + 1 from wallets w where w.pool = wallets.pool)), \
-        first_index = min(first_index, :next), next_index = :next, least_index = :least, stopped_at = null, \
-        stopped_index = null where seq = :seq";
+    /// Makes a wallet hand out addresses again, above all indexes that were handed out or received a payment.
+    pub fn resume(tx, seq: i64, new: &NewWallet<'_>, now: Time) =
+        "update wallets set retired_at = null, network = :network, script = :script, name = ifnull(:name, name), \
+            added_at = max(:now, (select max(added_at) + 1 from wallets w where w.pool = wallets.pool)), \
+            first_index = min(first_index, :next), next_index = :next, least_index = :least, stopped_at = null, \
+            stopped_index = null where seq = :seq"
+        with {
+            seq, network: new.wallet.network, script: new.wallet.script, next: new.next_index, least: new.least_index,
+            name: new.name, now,
+        }
+        after { tx.note_value_change(ValueKind::Wallet, seq); };
 
     /// Stops a wallet, because an index received a payment before it was handed out.
     pub fn stop(tx, seq: i64, index: u32, now: Time) =
         "update wallets set stopped_at = ifnull(stopped_at, :now), \
             stopped_index = max(ifnull(stopped_index, 0), :index) where seq = :seq";
 
-    KEEP_ABOVE = "update wallets set least_index = :index + 1 where seq = :seq and least_index <= :index";
+    /// Prevents an index and all lower indexes from being handed out again.
+    pub fn raise_least_index(tx, seq: i64, index: u32) =
+        "update wallets set least_index = :index + 1 where seq = :seq and least_index <= :index"
+        after { tx.note_value_change(ValueKind::Wallet, seq); };
 
-    RETIRE = "update wallets set retired_at = :now where seq = :seq";
+    /// Retires a wallet, so that it hands out no more addresses.
+    pub fn retire(tx, seq: i64, now: Time) =
+        "update wallets set retired_at = :now where seq = :seq"
+        after { tx.note_value_change(ValueKind::Wallet, seq); };
 }
 
 /// Hands out the next index of the simulated wallet of a chain.
@@ -248,29 +254,4 @@ pub fn insert(tx: &Tx<'_>, new: &NewWallet<'_>, now: Time) -> Result<(), StoreEr
     let seq = insert_row(tx, new, now)?;
     tx.note_value_change(ValueKind::Wallet, seq);
     Ok(())
-}
-
-/// Makes a wallet hand out addresses again, above all indexes that were handed out or received a payment.
-pub fn resume(tx: &Tx<'_>, seq: i64, new: &NewWallet<'_>, now: Time) -> Result<(), StoreError> {
-    let params = named_params! {
-        ":seq": seq, ":network": new.wallet.network, ":script": new.wallet.script, ":next": new.next_index,
-        ":least": new.least_index, ":name": new.name,
-        ":now": now,
-    };
-    tx.note_value_change(ValueKind::Wallet, seq);
-    RESUME.run(tx, params)
-}
-
-/// Retires a wallet, so that it hands out no more addresses.
-pub fn retire(tx: &Tx<'_>, seq: i64, now: Time) -> Result<(), StoreError> {
-    let params = named_params! { ":seq": seq, ":now": now };
-    tx.note_value_change(ValueKind::Wallet, seq);
-    RETIRE.run(tx, params)
-}
-
-/// Prevents an index and all lower indexes from being handed out again.
-pub fn raise_least_index(tx: &Tx<'_>, seq: i64, index: u32) -> Result<(), StoreError> {
-    let params = named_params! { ":seq": seq, ":index": index };
-    tx.note_value_change(ValueKind::Wallet, seq);
-    KEEP_ABOVE.run(tx, params)
 }

@@ -35,10 +35,10 @@ const CODE_RULES: &[PlacementRule] = &[
         mend: "give the resource a view in src/domain/render, which its GET, its list and its event share",
     },
     PlacementRule {
-        pieces: "Statement::new Query::new text! get(0 get(1 get(2",
+        pieces: "Statement::new Query::new text! query! get(0 get(1 get(2",
         within: "src/store/",
-        except: "src/store/statement src/store/exports.rs src/store/file.rs",
-        mend: "make the statement with `commands!`, `values!` or `rows!`, which test it and name its columns",
+        except: "src/store/statement src/store/audit.rs src/store/doctor.rs src/store/exports.rs src/store/file.rs",
+        mend: "declare the statement in `statements!`, which tests it and names its columns",
     },
     PlacementRule {
         pieces: "target_arch target_endian target_pointer_width",
@@ -71,7 +71,7 @@ const STATEMENT_STARTS: &str =
 const CONNECTION_STATEMENT_STARTS: &str = "pragma |savepoint |rollback to |begin immediate";
 
 const SLEEP_CALLS: &[&str] = &["thread::sleep", "time::sleep", "park_timeout"];
-const SQL_MACROS: &[&str] = &["commands", "values", "rows"];
+const SQL_MACROS: &[&str] = &["statements"];
 const UNFINISHED_MARKERS: &[&str] = &["TODO", "FIXME", "XXX", " for now"];
 
 impl PlacementRule {
@@ -127,7 +127,7 @@ pub fn sleeps_in_tests(tree: &Tree) -> Vec<String> {
     found
 }
 
-/// Finds SQL outside `src/store`, or outside the macros `commands`, `values` and `rows`.
+/// Finds SQL outside `src/store`, or outside the macro `statements`.
 pub fn misplaced_statements(tree: &Tree) -> Vec<String> {
     let mut found = Vec::new();
     for file in tree.rust_files("src/") {
@@ -146,7 +146,7 @@ pub fn misplaced_statements(tree: &Tree) -> Vec<String> {
             let is_statement =
                 begins(STATEMENT_STARTS) || !in_store && begins(CONNECTION_STATEMENT_STARTS);
             if token.kind == TokenKind::Text && is_statement && !(in_store && depth > 0) {
-                found.push(file.finding_at(token.line, "SQL stands in src/store, in `commands!`, `values!` or `rows!`, or in sql/<table>/<verb>.sql; begin prose with another word"));
+                found.push(file.finding_at(token.line, "SQL stands in src/store, in `statements!`, or in sql/<table>/<verb>.sql; begin prose with another word"));
             }
         }
     }
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn query_built_without_the_macros_is_found() {
+    fn query_built_without_the_macro_is_found() {
         let source = "const A: Query<i64> =\n Query::new(text!(file \"sql/a.sql\"), read);";
         assert_found_at(misplaced_code, "src/store/a.rs", source, &[2, 2]);
         assert_found_at(misplaced_code, "src/store/exports.rs", source, &[]);
@@ -273,13 +273,13 @@ mod tests {
     }
 
     #[test]
-    fn statements_are_in_the_macros_of_store() {
+    fn statements_are_in_the_macro_of_store() {
         let source =
             "f(\"\n  SELECT\n 1\");\n\nf(\"selected\", r#\"update a set b\"#, \"pragma x\");";
         assert_found_at(misplaced_statements, "src/store/a.rs", source, &[1, 5]);
         assert_found_at(misplaced_statements, "src/api/a.rs", source, &[1, 5, 5]);
-        let macros = "rows! {\n fn a() { f(\"}\") } = \"select a\";\n B = whole \"select b\";\n}\nlet c = \"select c\";";
-        assert_found_at(misplaced_statements, "src/store/a.rs", macros, &[5]);
-        assert_found_at(misplaced_statements, "src/service/a.rs", macros, &[2, 3, 5]);
+        let source = "statements! {\n row a(b) -> B { f(\"}\") }\n fn c(db) -> Vec<B> = \"select b\";\n}\nlet c = \"select c\";";
+        assert_found_at(misplaced_statements, "src/store/a.rs", source, &[5]);
+        assert_found_at(misplaced_statements, "src/service/a.rs", source, &[3, 5]);
     }
 }

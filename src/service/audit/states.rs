@@ -12,7 +12,7 @@ pub(super) fn check_value_hashes(
     report: &mut dyn FnMut(AuditFinding),
 ) -> Result<(), Error> {
     let mut noted: HashMap<String, Option<String>> = HashMap::new();
-    states::for_each_recorded_hash(db, |name, link| {
+    states::for_each_recorded_hash(db, |(name, link)| {
         noted.insert(name, link);
     })?;
     for &kind in ValueKind::ALL {

@@ -1,7 +1,7 @@
 //! Reads derived addresses, to compare them with the keys of their wallets.
 
 use crate::domain::Mode;
-use crate::store::statement::{rows, values};
+use crate::store::statement::statements;
 
 /// An address that a wallet derived.
 pub struct DerivedAddress {
@@ -17,8 +17,8 @@ pub struct DerivedAddress {
     pub script: Option<Vec<u8>>,
 }
 
-rows! {
-    fn read(seq, wallet, wallet_index: i64, address, script) -> DerivedAddress {
+statements! {
+    row read(seq, wallet, wallet_index: i64, address, script) -> DerivedAddress {
         let index = u64::try_from(wallet_index).unwrap_or(u64::MAX);
         Ok(DerivedAddress { seq, wallet, index, address, script })
     }
@@ -26,9 +26,7 @@ rows! {
     /// Returns the next `limit` derived addresses whose `seq` is greater than `after`.
     pub fn page_of_derived_addresses(db, after: i64, limit: u32) -> Vec<DerivedAddress> =
         select "from addresses where seq > :after and wallet is not null order by seq limit :limit";
-}
 
-values! {
     /// Returns the number of derived addresses.
     pub fn count_derived_addresses(db) -> (count: i64) = "select count(*) as count from addresses where wallet is not null";
 

@@ -1,7 +1,7 @@
 //! Reads payouts and refunds together with their audit log entries.
 
 use crate::domain::{Asset, Cents, Currency, Rate, TransferKind, TransferTerms, Units};
-use crate::store::statement::rows;
+use crate::store::statement::statements;
 
 /// A payout or refund with its newest audit log entries.
 pub struct AuditedTransfer {
@@ -27,8 +27,8 @@ pub struct AuditedTransfer {
     pub is_approved: bool,
 }
 
-rows! {
-    fn read(
+statements! {
+    row read(
         id, kind, account, currency, amount, asset, rate: Option<Rate>, network_fee: Option<Units>,
         amount_crypto: Option<Units>, requests, request_action: Option<String>, request_account, is_approved,
     ) -> AuditedTransfer {

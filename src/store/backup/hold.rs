@@ -8,11 +8,10 @@ use super::{BackupCopy, GAP, StoreError};
 use crate::domain::asset::Chain;
 use crate::domain::wallet::INDEX_END;
 use crate::domain::{Mode, Progress, ProgressSink, Time};
-use crate::store::chain_nodes::{OF_OTHER_URL, REMOVE_OF_OTHER_URL};
-use crate::store::file::RESTORED;
 use crate::store::open::open_unshared;
-use crate::store::statement::{commands, values};
-use rusqlite::{Connection, named_params};
+use crate::store::statement::statements;
+use crate::store::{Reader, chain_nodes, file};
+use rusqlite::Connection;
 
 /// A next index that the operator has chosen for the live wallets of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,43 +63,72 @@ pub struct CopyChanges {
     pub warnings: Vec<String>,
 }
 
-values! {
-    COPIED_WALLETS(
+statements! {
+    fn copied_wallets(conn) -> Vec<(
         seq: i64, mode: Mode, pool: String, id: Option<String>, key: Option<Vec<u8>>, chain_code: Option<Vec<u8>>,
         next_index: i64, beyond: i64
-    ) = "select seq, mode, pool, id, key, chain_code, next_index, max(next_index, ifnull(stopped_index + 1, 0), \
-        ifnull((select max(wallet_index) + 1 from addresses where wallet = wallets.seq), 0)) as beyond \
-        from wallets order by seq";
-}
+    )> =
+        "select seq, mode, pool, id, key, chain_code, next_index, max(next_index, ifnull(stopped_index + 1, 0), \
+            ifnull((select max(wallet_index) + 1 from addresses where wallet = wallets.seq), 0)) as beyond \
+            from wallets order by seq";
 
-commands! {
-    MOVE_WALLET = "update wallets set next_index = :next, least_index = :least, stopped_at = ifnull(stopped_at, :stopped_at), \
-        stopped_index = nullif(max(ifnull(stopped_index, -1), ifnull(:stopped_index, -1)), -1) where seq = :seq";
-    ADD_WALLET = file "sql/wallets/insert_retired.sql";
-    RETIRE_POOL = "update pool_addresses set state = 'retired' where state = 'free'";
-    ADD_POOL_ADDRESS = "insert into pool_addresses (pool, address, state, imported_at) \
-        values (:pool, :address, 'retired', :imported_at) on conflict (pool, address) do nothing";
+    fn move_wallet(conn, seq: i64, next: i64, least: i64, replaced: Option<&ReplacedWallet>) =
+        "update wallets set next_index = :next, least_index = :least, stopped_at = ifnull(stopped_at, :stopped_at), \
+            stopped_index = nullif(max(ifnull(stopped_index, -1), ifnull(:stopped_index, -1)), -1) where seq = :seq"
+        with {
+            seq, next, least, stopped_at: replaced.and_then(|wallet| wallet.stopped_at),
+            stopped_index: replaced.and_then(|wallet| wallet.stopped_index),
+        };
+
+    fn insert_retired_wallet(conn, wallet: &ReplacedWallet, next: i64, least: i64, now: Time) =
+        file "sql/wallets/insert_retired.sql"
+        with {
+            mode: wallet.mode, pool: wallet.pool, network: wallet.network, next, least, id: wallet.id,
+            name: wallet.name, script: wallet.script, key: wallet.key, chain_code: wallet.chain_code,
+            first: wallet.first_index, created_at: wallet.created_at, added_at: wallet.added_at, now,
+            stopped_at: wallet.stopped_at, stopped_index: wallet.stopped_index,
+        };
+
+    fn retire_free_addresses(conn) -> usize = "update pool_addresses set state = 'retired' where state = 'free'";
+
+    fn insert_retired_address(conn, pool: &str, address: &str, imported_at: i64) -> usize =
+        "insert into pool_addresses (pool, address, state, imported_at) \
+            values (:pool, :address, 'retired', :imported_at) on conflict (pool, address) do nothing";
+
     /// Stops every open payout and refund until a person decides, because it may have been sent since the copy was
     /// taken.
-    HOLD_TRANSFERS = "update transfers set sending = 'restored', sending_reason = null, retry_since = null, \
-        retry_at = null, released_at = null where status in ('requested', 'approved', 'processing')";
+    fn stop_transfers(conn) -> usize =
+        "update transfers set sending = 'restored', sending_reason = null, retry_since = null, \
+            retry_at = null, released_at = null where status in ('requested', 'approved', 'processing')";
+
     /// Notes that what the held transfers got has to be computed again.
-    MARK_STALE = "update destinations set is_stale = 1 \
-        where seq in (select destination from transfers where sending = 'restored')";
+    fn mark_destinations_stale(conn) =
+        "update destinations set is_stale = 1 \
+            where seq in (select destination from transfers where sending = 'restored')";
+
     /// Marks orders and removals of servers as unknown, because they may have been carried out since the copy was
     /// taken.
-    HOLD_SERVERS = "update servers set status = iif(status = 'queued', 'provisioning', status), ordering = 'unknown' \
-        where status in ('queued', 'provisioning') or (status = 'active' and deletion_requested_at is not null)";
+    fn hold_servers(conn) -> usize =
+        "update servers set status = iif(status = 'queued', 'provisioning', status), ordering = 'unknown' \
+            where status in ('queued', 'provisioning') or (status = 'active' and deletion_requested_at is not null)";
+
     /// Marks every pending delivery as failed, because it may have arrived since the copy was taken. A person can
     /// send the delivery again.
-    GIVE_UP_DELIVERIES = "update deliveries set state = 'failed', next_attempt_at = null where state = 'pending'";
+    fn give_up_deliveries(conn) -> usize =
+        "update deliveries set state = 'failed', next_attempt_at = null where state = 'pending'";
+
     /// Gives up every waiting e-mail, because it may have been sent since the copy was taken.
-    GIVE_UP_MAIL = "update mail_messages set state = 'failed', is_sending = 0, next_attempt_at = null, ended_at = :now, \
-        problem = 'given up by a restore' where state = 'pending'";
-    FORGET_ALARMS = "delete from mail_alarms";
-    END_SESSIONS = "delete from sessions";
-    FORGET_SETUP = "update file set setup_hash = null, setup_expires_at = null";
-    NOTE_RESTORED = "update file set restored = :restored";
+    fn give_up_mail(conn, now: Time) -> usize =
+        "update mail_messages set state = 'failed', is_sending = 0, next_attempt_at = null, ended_at = :now, \
+            problem = 'given up by a restore' where state = 'pending'";
+
+    fn delete_alarms(conn) = "delete from mail_alarms";
+
+    fn end_sessions(conn) = "delete from sessions";
+
+    fn delete_setup_link(conn) = "update file set setup_hash = null, setup_expires_at = null";
+
+    fn set_restore_count(conn, restored: i64) = "update file set restored = :restored";
 }
 
 impl BackupCopy {
@@ -147,31 +175,29 @@ fn prepare_in_transaction(
     let indexes = move_next_indexes(&tx, &replaced.wallets, next, now)?;
     let held = CopyChanges {
         indexes,
-        retired: RETIRE_POOL
-            .execute(&tx, &[])?
-            .saturating_add(add_retired_addresses(&tx, replaced)?),
+        retired: retire_free_addresses(&tx)?.saturating_add(add_retired_addresses(&tx, replaced)?),
         transfers: hold_transfers(&tx)?,
-        servers: HOLD_SERVERS.execute(&tx, &[])?,
-        deliveries: GIVE_UP_DELIVERIES.execute(&tx, &[])?,
-        mail: GIVE_UP_MAIL.execute(&tx, named_params! { ":now": now })?,
+        servers: hold_servers(&tx)?,
+        deliveries: give_up_deliveries(&tx)?,
+        mail: give_up_mail(&tx, now)?,
         later: std::mem::take(&mut replaced.transfers),
         nodes: remove_nodes_of_other_url(&tx, public_url, now)?,
         warnings: Vec::new(),
     };
-    let here = RESTORED.first_on_conn(&tx, &[])?.unwrap_or_default();
+    let here = file::restore_count(&Reader::new(&tx))?;
     let restored = here.max(replaced.restored).saturating_add(1);
-    NOTE_RESTORED.execute(&tx, named_params! { ":restored": restored })?;
-    END_SESSIONS.execute(&tx, &[])?;
-    FORGET_ALARMS.execute(&tx, &[])?;
-    FORGET_SETUP.execute(&tx, &[])?;
+    set_restore_count(&tx, restored)?;
+    end_sessions(&tx)?;
+    delete_alarms(&tx)?;
+    delete_setup_link(&tx)?;
     tx.commit()?;
     Ok(held)
 }
 
 /// Holds every open payout and refund, and returns their number.
 fn hold_transfers(conn: &Connection) -> Result<usize, StoreError> {
-    let held = HOLD_TRANSFERS.execute(conn, &[])?;
-    MARK_STALE.execute(conn, &[])?;
+    let held = stop_transfers(conn)?;
+    mark_destinations_stale(conn)?;
     Ok(held)
 }
 
@@ -185,9 +211,8 @@ fn remove_nodes_of_other_url(
     let Some(public_url) = public_url else {
         return Ok(Vec::new());
     };
-    let found = OF_OTHER_URL.all_on_conn(conn, named_params! { ":public_url": public_url })?;
-    let params = named_params! { ":public_url": public_url, ":now": now };
-    REMOVE_OF_OTHER_URL.execute(conn, params)?;
+    let found = chain_nodes::chains_of_other_url(conn, public_url)?;
+    chain_nodes::remove_of_other_url(conn, public_url, now)?;
     Ok(found)
 }
 
@@ -204,9 +229,7 @@ fn move_next_indexes(
 ) -> Result<Vec<WalletIndexChange>, StoreError> {
     let mut moved = Vec::new();
     let mut in_copy = Vec::new();
-    for (seq, mode, pool, id, key, chain_code, next_index, beyond) in
-        COPIED_WALLETS.all_on_conn(conn, &[])?
-    {
+    for (seq, mode, pool, id, key, chain_code, next_index, beyond) in copied_wallets(conn)? {
         let same = replaced.iter().position(|other| {
             (other.mode, &other.pool, &other.key, &other.chain_code)
                 == (mode, &pool, &key, &chain_code)
@@ -214,12 +237,7 @@ fn move_next_indexes(
         in_copy.extend(same);
         let same = same.and_then(|at| replaced.get(at));
         let (least, next_index_now) = least_and_next_index(mode, &pool, beyond, same, next);
-        let params = named_params! {
-            ":seq": seq, ":next": next_index_now, ":least": least,
-            ":stopped_at": same.and_then(|same| same.stopped_at),
-            ":stopped_index": same.and_then(|same| same.stopped_index),
-        };
-        MOVE_WALLET.execute(conn, params)?;
+        move_wallet(conn, seq, next_index_now, least, same)?;
         moved.push(WalletIndexChange {
             mode,
             pool,
@@ -275,14 +293,7 @@ fn add_retired_wallet(
 ) -> Result<WalletIndexChange, StoreError> {
     let (least, next_index) =
         least_and_next_index(wallet.mode, &wallet.pool, wallet.beyond, None, next);
-    let params = named_params! {
-        ":mode": wallet.mode, ":pool": wallet.pool, ":network": wallet.network, ":next": next_index, ":least": least,
-        ":id": wallet.id, ":name": wallet.name, ":script": wallet.script, ":key": wallet.key,
-        ":chain_code": wallet.chain_code, ":first": wallet.first_index, ":created_at": wallet.created_at,
-        ":added_at": wallet.added_at, ":now": now, ":stopped_at": wallet.stopped_at,
-        ":stopped_index": wallet.stopped_index,
-    };
-    ADD_WALLET.execute(conn, params)?;
+    insert_retired_wallet(conn, wallet, next_index, least, now)?;
     Ok(WalletIndexChange {
         mode: wallet.mode,
         pool: wallet.pool.clone(),
@@ -298,9 +309,7 @@ fn add_retired_wallet(
 fn add_retired_addresses(conn: &Connection, replaced: &ReplacedFile) -> Result<usize, StoreError> {
     let mut added: usize = 0;
     for (pool, address, imported_at) in &replaced.pool_addresses {
-        let params =
-            named_params! { ":pool": pool, ":address": address, ":imported_at": imported_at };
-        added = added.saturating_add(ADD_POOL_ADDRESS.execute(conn, params)?);
+        added = added.saturating_add(insert_retired_address(conn, pool, address, *imported_at)?);
     }
     Ok(added)
 }

@@ -4,11 +4,10 @@
 use crate::domain::{
     Asset, Cents, Currency, Mode, ProgressSink, TransferKind, TransferStatus, Units,
 };
-use crate::store::file::RESTORED;
 use crate::store::source::SourceFile;
-use crate::store::statement::{rows, values};
-use crate::store::{Reader, StoreError};
-use rusqlite::{Connection, named_params};
+use crate::store::statement::statements;
+use crate::store::{Reader, StoreError, file};
+use rusqlite::Connection;
 use std::path::Path;
 
 /// A payout or refund whose state in the replaced file is later than in the copy.
@@ -58,8 +57,8 @@ pub(super) struct ReplacedWallet {
     pub(super) beyond: i64,
 }
 
-rows! {
-    fn read_wallet(
+statements! {
+    row read_wallet(
         mode, pool, network, script, id, name, key, chain_code, first_index, created_at, added_at, stopped_at,
         stopped_index, next_index,
         beyond = "max(next_index, ifnull(stopped_index + 1, 0), \
@@ -70,24 +69,24 @@ rows! {
             stopped_index, next_index, beyond,
         })
     }
-    WALLETS = select "from wallets order by seq";
-}
 
-rows! {
-    fn read_transfer(
+    fn wallets(conn) -> Vec<ReplacedWallet> = select "from wallets order by seq";
+
+    row read_transfer(
         id, kind, mode, status, amount, currency, asset, amount_crypto, to_address, txid,
     ) -> LaterTransfer {
         Ok(LaterTransfer {
             id, kind, mode, status, copied: None, amount, currency, asset, amount_crypto, to_address, txid,
         })
     }
-    TRANSFERS = select "from transfers order by seq";
-}
 
-values! {
-    POOL_ADDRESSES(pool: String, address: String, imported_at: i64) =
+    fn transfers() -> Query<LaterTransfer> = select "from transfers order by seq";
+
+    fn pool_addresses(conn) -> Vec<(pool: String, address: String, imported_at: i64)> =
         "select pool, address, imported_at from pool_addresses order by seq";
-    COPIED(status: TransferStatus, txid: Option<String>) = "select status, txid from transfers where id = :id";
+
+    fn status_and_txid(conn, id: &str) -> Option<(status: TransferStatus, txid: Option<String>)> =
+        "select status, txid from transfers where id = :id";
 }
 
 /// The contents of the replaced file that a restore uses.
@@ -127,20 +126,19 @@ impl ReplacedFile {
     ) -> Result<(), StoreError> {
         let source = SourceFile::open(path, tell)?.into_upgraded(path, tell)?;
         let conn = &source.conn;
-        self.wallets = WALLETS.all_on_conn(conn, &[])?;
-        self.restored = RESTORED.first_on_conn(conn, &[])?.unwrap_or_default();
-        self.pool_addresses = POOL_ADDRESSES.all_on_conn(conn, &[])?;
+        self.wallets = wallets(conn)?;
         let reader = Reader::new(conn);
+        self.restored = file::restore_count(&reader)?;
+        self.pool_addresses = pool_addresses(conn)?;
         let is_later = |transfer: &LaterTransfer| {
-            let copied = COPIED.first_on_conn(copy, named_params! { ":id": transfer.id })?;
-            Ok(match copied {
+            Ok(match status_and_txid(copy, &transfer.id)? {
                 Some((status, txid)) => is_earlier(status, txid.as_deref(), transfer),
                 None => true,
             })
         };
-        self.transfers = TRANSFERS.first_matching(&reader, &[], usize::MAX, is_later)?;
+        self.transfers = transfers().first_matching(&reader, &[], usize::MAX, is_later)?;
         for transfer in &mut self.transfers {
-            let copied = COPIED.first_on_conn(copy, named_params! { ":id": transfer.id })?;
+            let copied = status_and_txid(copy, &transfer.id)?;
             transfer.copied = copied.map(|(status, _)| status);
         }
         Ok(())

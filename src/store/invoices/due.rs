@@ -6,10 +6,10 @@
 use crate::domain::asset::Chain;
 use crate::domain::scanned::is_chain_awaited;
 use crate::domain::{LaggingChains, Time};
-use crate::store::statement::values;
+use crate::store::statement::statements;
 use crate::store::{Reader, StoreError};
 
-values! {
+statements! {
     fn due_waiting_for(db, waits_for: &str, up_to: Time, limit: u32) -> Vec<(expires_at: Time, seq: i64)> =
         "select expires_at, seq from invoices \
             where waits_for = :waits_for and status in ('created', 'awaiting_payment') and expires_at <= :up_to \

@@ -9,7 +9,7 @@ use super::{MIGRATIONS, Migrations, user_version};
 use crate::domain::Progress;
 use crate::domain::progress::ignore_progress;
 use crate::store::identity::schema_objects;
-use crate::store::statement::values;
+use crate::store::statement::statements;
 use rusqlite::Connection;
 
 const SCHEMA: &str = include_str!("../../../sql/schema.sql");
@@ -36,11 +36,12 @@ const FIRST: Migrations = Migrations(&[SCHEMA]);
 /// The first version, and three upgrades.
 const LONGER: Migrations = Migrations(&[SCHEMA, ADD, RECREATE, CHANGE_CHECK]);
 
-values! {
-    CUSTOMERS(customer: String) =
+statements! {
+    fn customers(conn) -> Vec<(customer: String)> =
         "select group_concat(seq || ' ' || substr(ref, 1, 8), ',' order by seq) as customer from customers";
+
     /// Reads a view of the file, not the view of the connection.
-    BODIES(body: String) = "select body from main.events";
+    fn event_bodies(conn) -> Vec<(body: String)> = "select body from main.events";
 }
 
 /// Inserts an account and two customers.
@@ -91,11 +92,11 @@ fn upgraded_file_has_its_rows_and_the_schema_of_a_new_file() {
     LONGER.run(&mut conn, &mut ignore_progress).unwrap();
     LONGER.run(&mut fresh, &mut ignore_progress).unwrap();
     assert_eq!(schema_objects(&conn).unwrap(), schema_objects(&fresh).unwrap());
-    assert_eq!(CUSTOMERS.all_on_conn(&conn, &[]).unwrap(), ["3 ada,7 bob"]);
+    assert_eq!(customers(&conn).unwrap(), ["3 ada,7 bob"]);
     // The schema table is protected again, and the views of the file are disabled again.
     let edit = "pragma writable_schema = on; update sqlite_schema set sql = ''";
     assert!(conn.execute_batch(edit).is_err());
-    assert!(BODIES.all_on_conn(&conn, &[]).is_err());
+    assert!(event_bodies(&conn).is_err());
 }
 
 #[test]

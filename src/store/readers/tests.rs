@@ -8,8 +8,12 @@ use crate::domain::Time;
 use crate::store::connection::open_reader;
 use crate::store::file;
 use crate::store::paths::with_suffix;
-use rusqlite::named_params;
+use crate::store::statement::statements;
 use std::sync::Barrier;
+
+statements! {
+    fn insert_coin(conn, asset: Option<&str>) = "insert into coins_off (asset, since) values (:asset, 0)";
+}
 
 impl Readers {
     /// Waits until the pool has added the requested connections, and takes all of them.
@@ -71,8 +75,7 @@ fn read_transaction_sees_one_snapshot() {
         let writer = Connection::open(path).unwrap();
         let mut coins = ["BTC", "ETH"].into_iter();
         let mut write = || {
-            let row = named_params! { ":asset": coins.next(), ":since": 0 };
-            crate::store::coins_off::INSERT.execute(&writer, row).unwrap();
+            insert_coin(&writer, coins.next()).unwrap();
         };
         let switched_off = |db: &crate::store::Reader<'_>| {
             let off = crate::store::coins_off::all(db)?;

@@ -1,187 +1,256 @@
-//! The macros that define statements: `commands`, `values` and `rows`.
+//! The macro `statements`, which declares SQL statements as functions.
 
-/// Defines statements that return no rows, as functions or as constants:
+/// Declares SQL statements as functions, each with a test.
 ///
-/// - `fn name(tx, argument: Type) = "insert …";` runs the text. Each argument is bound to the parameter of its name.
-///   The function returns nothing, the number of changed rows (`-> usize`), whether a row was changed (`-> bool`), or
-///   the `seq` of the inserted row (`-> i64`).
-/// - `fn name(tx, argument: Type) = "insert …" with { parameter: expression };` binds these parameters instead.
-/// - `fn name(tx, argument: Type) = insert into table { column: expression };` inserts a row of these columns.
-/// - `NAME = "insert …";` defines a `Statement`.
+/// ```text
+/// /// Revokes a key. Returns `false` if the key is revoked already.
+/// pub fn revoke(tx, id: &str, now: Time) -> bool =
+///     "update keys set revoked_at = :now where id = :id and revoked_at is null"
+///     after { tx.note_key_change(id) };
+/// ```
 ///
-/// `file "sql/…"` instead of the text includes the text of a file.
-macro_rules! commands {
-    () => {};
-    ($(#[$about:meta])* $name:ident = $($file:ident)? $text:literal; $($rest:tt)*) => {
-        $(#[$about])*
-        pub(super) const $name: $crate::store::statement::Statement =
-            $crate::store::statement::made!(Statement, $crate::store::statement::text!($($file)? $text));
-        $crate::store::statement::tested!($name, &[]);
-        $crate::store::statement::commands!($($rest)*);
-    };
+/// The arguments are the parameters of the text. The first one is where the statement runs: `tx` is a transaction of
+/// the writer, `db` a reader, and `conn` a connection outside a store, with its own errors.
+///
+/// The result of a command:
+/// - none;
+/// - `usize`: the number of changed rows;
+/// - `bool`: whether a row was changed;
+/// - `i64`: the `seq` of the inserted row, `Option<i64>` if the row may exist already.
+///
+/// The result of a query:
+/// - `Vec<(column: Type, …)>`: every row, as a tuple or as the value of its one column;
+/// - `Option<(column: Type, …)>`: the first row if there is one;
+/// - `(column: Type, …)`: the row of a query that always returns one;
+/// - `each (column: Type, …)`: nothing. The function has one more argument `each`, a function that gets one row after
+///   the other. It is for results that may not fit in memory;
+/// - `Vec<Row>`, `Option<Row>`, `only Row` and `each Row`: the same, for rows that the `row` above reads.
+///
+/// `row read(column, …) -> Row { … }` declares how a row is read. It names the columns once, each by a name that is
+/// valid in SQL and in Rust: `column`, `table.column`, or `name = "expression"`. Its body finds their values under
+/// these names.
+///
+/// The text:
+/// - `"…"`, or `file "sql/…"` for the text of a file;
+/// - `select "from …"`: adds the list of the row's columns;
+/// - `insert into table { column: expression, … }`: inserts a row of these columns.
+///
+/// Clauses after the text, in this order:
+/// - `with { parameter: expression, … }`: parameters that are not the arguments;
+/// - `else("…", …)`: message of the error if a query returns no row, or a command does not change exactly one;
+/// - `after { … }`: code that runs before the statement.
+///
+/// `fn name() -> Query<Row> = …;` and `fn name() -> Statement = …;` return the statement itself, for callers that
+/// choose its parameters or read some of its rows.
+macro_rules! statements {
+    (@ $row:tt) => {};
     (
-        $(#[$about:meta])* $sight:vis fn $name:ident(tx $(, $arg:ident: $type:ty)*)
-        $(-> $result:ident)? = insert into $table:ident $row:tt; $($rest:tt)*
+        @ $above:tt
+        $(#[$about:meta])* $sight:vis row $read:ident $columns:tt -> $row:ty $body:block $($rest:tt)*
     ) => {
-        $crate::store::statement::command_function!(
-            [$(#[$about])* $sight fn $name] [$($arg: $type),*] [$row] [$($result)?]
-            [$crate::store::statement::insert!($table $row)]
-        );
-        $crate::store::statement::commands!($($rest)*);
+        $crate::store::statement::reader!([$(#[$about])* $sight fn $read] $columns [$row] $body);
+        $crate::store::statement::statements!(@ [$read $columns $row] $($rest)*);
     };
     (
-        $(#[$about:meta])* $sight:vis fn $name:ident(tx $(, $arg:ident: $type:ty)*)
-        $(-> $result:ident)? = $($file:ident)? $text:literal $(with $with:tt)?; $($rest:tt)*
-    ) => {
-        $crate::store::statement::command_function!(
-            [$(#[$about])* $sight fn $name] [$($arg: $type),*] [$($with)?] [$($result)?]
-            [$crate::store::statement::text!($($file)? $text)]
-        );
-        $crate::store::statement::commands!($($rest)*);
-    };
-}
-
-/// Defines queries of a few columns, as functions or as constants. A row is read as a tuple, or as the value of its one
-/// column.
-///
-/// - `fn name(db, argument: Type) -> Vec<(column: Type, …)> = "select …";` returns every row.
-/// - `-> Option<(column: Type, …)>` returns the first row if there is one.
-/// - `-> (column: Type, …)` returns the row of a query that always returns one.
-/// - `-> each (column: Type, …)` adds the argument `each`, a function that gets one row after the other. It is for
-///   results that may not fit in memory.
-/// - `NAME(column: Type, …) = "select …";` defines a `Query`.
-///
-/// The columns of the text must have these names, in this order. `with { … }` and `file "sql/…"` are as in `commands`.
-macro_rules! values {
-    () => {};
-    (
-        $(#[$about:meta])* $name:ident($($column:ident: $type:ty),+) = $($file:ident)? $text:literal; $($rest:tt)*
+        @ [$read:ident $columns:tt $row:ty]
+        $(#[$about:meta])* $sight:vis fn $name:ident() -> Query<$of:ty> = $($kind:ident)? $text:literal; $($rest:tt)*
     ) => {
         $(#[$about])*
-        pub(super) const $name: $crate::store::statement::Query<$crate::store::statement::one_or_tuple!($($type),+)> = {
-            $crate::store::statement::tuple_reader!($($column: $type),+);
-            $crate::store::statement::made!(Query, $crate::store::statement::text!($($file)? $text), read)
-        };
-        $crate::store::statement::tested!($name, &[$(stringify!($column)),+]);
-        $crate::store::statement::values!($($rest)*);
-    };
-    (
-        $(#[$about:meta])* $sight:vis fn $name:ident(db $(, $arg:ident: $type:ty)*)
-        -> Option<($($column:ident: $of:ty),+)> = $($file:ident)? $text:literal $(with $with:tt)?; $($rest:tt)*
-    ) => {
-        $crate::store::statement::value_function!(
-            [$(#[$about])* $sight fn $name] [$($arg: $type),*] [$($with)?] [$($column: $of),+]
-            [first Option<$crate::store::statement::one_or_tuple!($($of),+)>] [$($file)? $text]
-        );
-        $crate::store::statement::values!($($rest)*);
-    };
-    (
-        $(#[$about:meta])* $sight:vis fn $name:ident(db $(, $arg:ident: $type:ty)*)
-        -> Vec<($($column:ident: $of:ty),+)> = $($file:ident)? $text:literal $(with $with:tt)?; $($rest:tt)*
-    ) => {
-        $crate::store::statement::value_function!(
-            [$(#[$about])* $sight fn $name] [$($arg: $type),*] [$($with)?] [$($column: $of),+]
-            [all Vec<$crate::store::statement::one_or_tuple!($($of),+)>] [$($file)? $text]
-        );
-        $crate::store::statement::values!($($rest)*);
-    };
-    (
-        $(#[$about:meta])* $sight:vis fn $name:ident(db $(, $arg:ident: $type:ty)*)
-        -> each ($($column:ident: $of:ty),+) = $($file:ident)? $text:literal $(with $with:tt)?; $($rest:tt)*
-    ) => {
-        $crate::store::statement::value_function!(
-            [$(#[$about])* $sight fn $name] [$($arg: $type),*] [$($with)?] [$($column: $of),+]
-            [each] [$($file)? $text]
-        );
-        $crate::store::statement::values!($($rest)*);
-    };
-    (
-        $(#[$about:meta])* $sight:vis fn $name:ident(db $(, $arg:ident: $type:ty)*)
-        -> ($($column:ident: $of:ty),+) = $($file:ident)? $text:literal $(with $with:tt)?; $($rest:tt)*
-    ) => {
-        $crate::store::statement::value_function!(
-            [$(#[$about])* $sight fn $name] [$($arg: $type),*] [$($with)?] [$($column: $of),+]
-            [only $crate::store::statement::one_or_tuple!($($of),+)] [$($file)? $text]
-        );
-        $crate::store::statement::values!($($rest)*);
-    };
-}
-
-/// Defines the reader of a row, and its queries as functions or as constants.
-///
-/// The reader names its columns once, each by a name that is valid in SQL and in Rust: `column`, `table.column`, or
-/// `name = "expression"`. Its body finds their values under these names.
-///
-/// - `fn name(db, argument: Type) -> Vec<Row> = select "from …";` returns every row.
-/// - `-> Option<Row>`, `-> Row` and `-> each Row` are as in `values`.
-/// - `NAME = select "from …";` defines a `Query`.
-///
-/// `select` adds the list of columns. A text with its own list follows `whole`, or `file` if it is in a file.
-macro_rules! rows {
-    ($(#[$doc:meta])* $sight:vis fn $read:ident $columns:tt -> $row:ty $body:block $($queries:tt)+) => {
-        $(#[$doc])*
-        $sight fn $read(row: &rusqlite::Row<'_>) -> rusqlite::Result<$row> {
-            let mut next = $crate::store::row::Columns::new(row);
-            $crate::store::statement::bind_all!(next $columns);
-            $body
+        $sight const fn $name() -> $crate::store::statement::Query<$of> {
+            $crate::store::statement::query!($read, $columns $($kind)? $text)
         }
-        $crate::store::statement::queries!([$read $columns $row] $($queries)+);
+        $crate::store::statement::tested!($name [$crate::store::statement::text!($columns $($kind)? $text)] $columns);
+        $crate::store::statement::statements!(@ [$read $columns $row] $($rest)*);
     };
-}
-
-/// Defines the queries of a reader.
-macro_rules! queries {
-    ($reader:tt) => {};
     (
-        [$read:ident $columns:tt $row:ty]
-        $(#[$about:meta])* $name:ident = $kind:ident $text:literal; $($rest:tt)*
+        @ $row:tt
+        $(#[$about:meta])* $sight:vis fn $name:ident() -> Statement = $($kind:ident)? $text:literal; $($rest:tt)*
     ) => {
         $(#[$about])*
-        pub(super) const $name: $crate::store::statement::Query<$row> = $crate::store::statement::made!(
-            Query,
-            $crate::store::statement::text!($kind $columns $text),
-            $read
-        );
-        $crate::store::statement::tested!($name, $crate::store::statement::names!($columns));
-        $crate::store::statement::queries!([$read $columns $row] $($rest)*);
+        $sight const fn $name() -> $crate::store::statement::Statement {
+            const SQL: &str = $crate::store::statement::text!(() $($kind)? $text);
+            const NAMES: &$crate::store::statement::Names = &$crate::store::statement::Names::parse(SQL);
+            $crate::store::statement::Statement::new(SQL, NAMES)
+        }
+        $crate::store::statement::tested!($name [$crate::store::statement::text!(() $($kind)? $text)] ());
+        $crate::store::statement::statements!(@ $row $($rest)*);
     };
     (
-        $reader:tt $(#[$about:meta])* $sight:vis fn $name:ident(db $(, $arg:ident: $type:ty)*)
-        -> Option<$of:ty> = $kind:ident $text:literal $(with $with:tt)?; $($rest:tt)*
+        @ $row:tt
+        $(#[$about:meta])* $sight:vis fn $name:ident($conn:ident $(, $arg:ident: $type:ty)*) $($rest:tt)*
     ) => {
-        $crate::store::statement::row_function!(
-            [$(#[$about])* $sight fn $name] [$($arg: $type),*] [$($with)?] $reader [first Option<$of>] [$kind $text]
+        $crate::store::statement::returning!(
+            $row [[$(#[$about])* $sight] $name $conn [$($arg: $type),*]] $($rest)*
         );
-        $crate::store::statement::queries!($reader $($rest)*);
     };
-    (
-        $reader:tt $(#[$about:meta])* $sight:vis fn $name:ident(db $(, $arg:ident: $type:ty)*)
-        -> Vec<$of:ty> = $kind:ident $text:literal $(with $with:tt)?; $($rest:tt)*
-    ) => {
-        $crate::store::statement::row_function!(
-            [$(#[$about])* $sight fn $name] [$($arg: $type),*] [$($with)?] $reader [all Vec<$of>] [$kind $text]
-        );
-        $crate::store::statement::queries!($reader $($rest)*);
+    (@ $($unknown:tt)*) => {
+        compile_error!("this is no form of a statement: see the macro `statements`");
     };
-    (
-        [$read:ident $columns:tt $row:ty]
-        $(#[$about:meta])* $sight:vis fn $name:ident(db $(, $arg:ident: $type:ty)*)
-        -> each $of:ty = $kind:ident $text:literal $(with $with:tt)?; $($rest:tt)*
-    ) => {
-        $crate::store::statement::row_function!(
-            [$(#[$about])* $sight fn $name] [$($arg: $type),*] [$($with)?] [$read $columns $of] [each] [$kind $text]
-        );
-        $crate::store::statement::queries!([$read $columns $row] $($rest)*);
-    };
-    (
-        $reader:tt $(#[$about:meta])* $sight:vis fn $name:ident(db $(, $arg:ident: $type:ty)*)
-        -> $of:ty = $kind:ident $text:literal $(with $with:tt)?; $($rest:tt)*
-    ) => {
-        $crate::store::statement::row_function!(
-            [$(#[$about])* $sight fn $name] [$($arg: $type),*] [$($with)?] $reader [only $of] [$kind $text]
-        );
-        $crate::store::statement::queries!($reader $($rest)*);
+    ($($items:tt)+) => {
+        $crate::store::statement::statements!(@ [] $($items)+);
     };
 }
 
-pub(in crate::store) use {commands, queries, rows, values};
+/// Reads the result of a statement's function: how the statement is made, the columns of its rows, and the method that
+/// runs it.
+macro_rules! returning {
+    ($row:tt $head:tt = $($rest:tt)*) => {
+        $crate::store::statement::text_of!($row $head [Statement] () [run ()] $($rest)*);
+    };
+    ($row:tt $head:tt -> Option<i64> = $($rest:tt)*) => {
+        $crate::store::statement::text_of!($row $head [Statement] () [run Option<i64>] $($rest)*);
+    };
+    ($row:tt $head:tt -> $result:ident = $($rest:tt)*) => {
+        $crate::store::statement::text_of!($row $head [Statement] () [run $result] $($rest)*);
+    };
+    ($row:tt $head:tt -> ($($column:ident: $type:ty),+) = $($rest:tt)*) => {
+        $crate::store::statement::text_of!(
+            $row $head [Query tuple] ($($column: $type),+)
+            [only $crate::store::statement::one_or_tuple!($($type),+)] $($rest)*
+        );
+    };
+    ($row:tt $head:tt -> each ($($column:ident: $type:ty),+) = $($rest:tt)*) => {
+        $crate::store::statement::text_of!(
+            $row $head [Query tuple] ($($column: $type),+)
+            [each (), each: $crate::store::statement::one_or_tuple!($($type),+)] $($rest)*
+        );
+    };
+    ($row:tt $head:tt -> $some:ident<($($column:ident: $type:ty),+)> = $($rest:tt)*) => {
+        $crate::store::statement::text_of!(
+            $row $head [Query tuple] ($($column: $type),+)
+            [get $some<$crate::store::statement::one_or_tuple!($($type),+)>] $($rest)*
+        );
+    };
+    ([$read:ident $columns:tt $row:ty] $head:tt -> only $of:ty = $($rest:tt)*) => {
+        $crate::store::statement::text_of!([$read $columns $row] $head [Query $read] $columns [only $of] $($rest)*);
+    };
+    ([$read:ident $columns:tt $row:ty] $head:tt -> each $of:ty = $($rest:tt)*) => {
+        $crate::store::statement::text_of!(
+            [$read $columns $row] $head [Query $read] $columns [each (), each: $of] $($rest)*
+        );
+    };
+    ([$read:ident $columns:tt $row:ty] $head:tt -> $some:ident<$of:ty> = $($rest:tt)*) => {
+        $crate::store::statement::text_of!(
+            [$read $columns $row] $head [Query $read] $columns [get $some<$of>] $($rest)*
+        );
+    };
+}
+
+/// Reads the text of a statement's function and the clauses after it, and continues with the next statement.
+macro_rules! text_of {
+    (
+        $row:tt $head:tt $kind:tt $columns:tt $result:tt
+        insert into $table:ident $values:tt $(after $after:block)?; $($rest:tt)*
+    ) => {
+        $crate::store::statement::define!(
+            $head $kind $columns $result [$crate::store::statement::text!(insert $table $values)] [$values] [$($after)?]
+        );
+        $crate::store::statement::statements!(@ $row $($rest)*);
+    };
+    (
+        $row:tt $head:tt $kind:tt $columns:tt [$method:ident $result:ty]
+        $($how:ident)? $text:literal $(with $with:tt)? else $otherwise:tt $(after $after:block)?; $($rest:tt)*
+    ) => {
+        $crate::store::statement::define!(
+            $head $kind $columns [require $result, = || format! $otherwise]
+            [$crate::store::statement::text!($columns $($how)? $text)] [$($with)?] [$($after)?]
+        );
+        $crate::store::statement::statements!(@ $row $($rest)*);
+    };
+    (
+        $row:tt $head:tt $kind:tt $columns:tt $result:tt
+        $($how:ident)? $text:literal $(with $with:tt)? $(after $after:block)?; $($rest:tt)*
+    ) => {
+        $crate::store::statement::define!(
+            $head $kind $columns $result [$crate::store::statement::text!($columns $($how)? $text)] [$($with)?]
+            [$($after)?]
+        );
+        $crate::store::statement::statements!(@ $row $($rest)*);
+    };
+}
+
+/// Defines the function of a statement, and its test.
+macro_rules! define {
+    (
+        [$sight:tt $name:ident $conn:ident [$($arg:ident: $type:ty),*]] $kind:tt $columns:tt $result:tt $text:tt []
+        $after:tt
+    ) => {
+        $crate::store::statement::define!(
+            [$sight $name $conn [$($arg: $type),*]] $kind $columns $result $text [{ $($arg),* }] $after
+        );
+    };
+    (
+        [[$($sight:tt)*] $name:ident $conn:ident [$($arg:ident: $type:ty),*]] [$kind:ident $($read:ident)?] $columns:tt
+        [$method:ident $result:ty $(, $each:ident: $of:ty)? $(, = $otherwise:expr)?] [$text:expr]
+        [{ $($param:ident $(: $value:expr)?),* $(,)? }] [$($after:block)?]
+    ) => {
+        $($sight)* fn $name(
+            $conn: &$crate::store::statement::connection!($conn) $(, $arg: $type)* $(, $each: impl FnMut($of))?
+        ) -> $crate::store::statement::outcome!($conn $result) {
+            const SQL: &str = $text;
+            const NAMES: &$crate::store::statement::Names =
+                &$crate::store::statement::Names::parse(SQL).require(SQL, &[$(concat!(":", stringify!($param))),*]);
+            $($after)?
+            $crate::store::statement::$kind::new(SQL, NAMES $(, $crate::store::statement::read!($read $columns))?)
+                .$method(
+                    $conn,
+                    &[$((concat!(":", stringify!($param)), &$crate::store::statement::value!($param $(: $value)?))),*]
+                    $(, $each)?
+                    $(, $otherwise)?
+                )
+        }
+        $crate::store::statement::tested!($name [$text] $columns);
+    };
+}
+
+/// Expands to the type of a connection, by the name of the argument.
+macro_rules! connection {
+    (db) => {
+        $crate::store::Reader<'_>
+    };
+    (tx) => {
+        $crate::store::Tx<'_>
+    };
+    (conn) => {
+        rusqlite::Connection
+    };
+}
+
+/// Expands to the result type of a function on a connection.
+macro_rules! outcome {
+    (conn $result:ty) => {
+        rusqlite::Result<$result>
+    };
+    ($store:ident $result:ty) => {
+        Result<$result, $crate::store::StoreError>
+    };
+}
+
+/// Expands to the value of a parameter: its expression, or the argument of the same name.
+macro_rules! value {
+    ($param:ident) => {
+        $param
+    };
+    ($param:ident: $value:expr) => {
+        $value
+    };
+}
+
+/// Defines the test of a statement, in a module with its name. The module also has the statement's text.
+macro_rules! tested {
+    ($name:ident [$text:expr] ($($column:ident $(.$of:ident)? $(: $type:ty)? $(= $sql:literal)?),* $(,)?)) => {
+        #[cfg(test)]
+        pub(in crate::store) mod $name {
+            pub(in crate::store) const SQL: &str = $text;
+
+            #[test]
+            fn is_prepared_and_has_the_columns_of_its_reader() {
+                $crate::store::statement::check(SQL, &[$(stringify!($column $(.$of)?)),*]);
+            }
+        }
+    };
+}
+
+pub(in crate::store) use {
+    connection, define, outcome, returning, statements, tested, text_of, value,
+};

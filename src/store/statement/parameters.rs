@@ -86,6 +86,30 @@ impl Names {
         false
     }
 
+    /// Fails to compile unless the names are those of `params`, in any order. `sql` is the text in which they were
+    /// found.
+    #[expect(
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects,
+        clippy::as_conversions,
+        reason = "evaluated for constants only, as for `parse`"
+    )]
+    pub(in crate::store) const fn require(self, sql: &str, params: &[&str]) -> Names {
+        assert!(self.count == params.len(), "the statement has another number of parameters");
+        let mut index = 0;
+        while index < self.count {
+            let start = self.places[index].0 as usize;
+            let end = self.places[index].1 as usize;
+            let mut given = 0;
+            while !is_at(sql.as_bytes(), start, end, params[given].as_bytes()) {
+                given += 1;
+                assert!(given < params.len(), "the statement has another parameter");
+            }
+            index += 1;
+        }
+        self
+    }
+
     /// Returns the names in the order of their numbers. `sql` is the text in which they were found.
     #[cfg(test)]
     pub(in crate::store) fn all<'t>(&self, sql: &'t str) -> impl Iterator<Item = &'t str> {
@@ -111,4 +135,18 @@ impl Names {
         };
         Some(index.saturating_add(1))
     }
+}
+
+/// Returns `true` if a text has a name from `start` to `end`.
+#[expect(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "evaluated for constants only, as for `Names::parse`"
+)]
+const fn is_at(text: &[u8], start: usize, end: usize, name: &[u8]) -> bool {
+    let mut same = 0;
+    while same < name.len() && start + same < end && text[start + same] == name[same] {
+        same += 1;
+    }
+    same == name.len() && start + same == end
 }

@@ -1,9 +1,8 @@
 //! Reads the values whose hashes are in the audit log.
 
 use crate::domain::{Cell, HashLink, HashedFields, HashedValue};
-use crate::store::statement::{Query, rows, values};
+use crate::store::statement::statements;
 use crate::store::{Reader, StoreError};
-use rusqlite::named_params;
 use rusqlite::types::{ToSql, ToSqlOutput};
 
 /// Kind of a value whose hashes are in the audit log.
@@ -61,18 +60,25 @@ impl ValueKind {
         ValueKind::Transfer,
     ];
 
-    const fn query(self) -> Query<ValueState> {
+    /// Passes the values with keys from `first` to `last` to `each`.
+    fn each_between(
+        self,
+        db: &Reader<'_>,
+        first: &ValueKey,
+        last: &ValueKey,
+        each: impl FnMut(ValueState),
+    ) -> Result<(), StoreError> {
         match self {
-            ValueKind::Account => ACCOUNTS,
-            ValueKind::Key => KEYS,
-            ValueKind::User => USERS,
-            ValueKind::Wallet => WALLETS,
-            ValueKind::PayoutAddress => PAYOUT_ADDRESSES,
-            ValueKind::Maintenance => MAINTENANCE,
-            ValueKind::CoinOff => COINS_OFF,
-            ValueKind::Confirmations => CONFIRMATIONS,
-            ValueKind::NetworkFee => NETWORK_FEES,
-            ValueKind::Transfer => TRANSFERS,
+            ValueKind::Account => each_account(db, first, last, each),
+            ValueKind::Key => each_key(db, first, last, each),
+            ValueKind::User => each_user(db, first, last, each),
+            ValueKind::Wallet => each_wallet(db, first, last, each),
+            ValueKind::PayoutAddress => each_payout_address(db, first, last, each),
+            ValueKind::Maintenance => each_maintenance(db, first, last, each),
+            ValueKind::CoinOff => each_coin_off(db, first, last, each),
+            ValueKind::Confirmations => each_confirmations(db, first, last, each),
+            ValueKind::NetworkFee => each_network_fee(db, first, last, each),
+            ValueKind::Transfer => each_transfer(db, first, last, each),
         }
     }
 
@@ -115,12 +121,12 @@ fn value_state(name: String, fields: &[(&str, Cell)]) -> ValueState {
 
 /// Defines the query for values of a kind. The fields after the name are hashed.
 macro_rules! hashed {
-    ($name:ident = $read:ident($subject:literal, $($column:ident $(= $sql:literal)?),+ $(,)?) $text:literal) => {
-        rows! {
-            fn $read(subject = $subject, $($column $(= $sql)?),+) -> ValueState {
+    ($each:ident = $read:ident($subject:literal, $($column:ident $(= $sql:literal)?),+ $(,)?) $text:literal) => {
+        statements! {
+            row $read(subject = $subject, $($column $(= $sql)?),+) -> ValueState {
                 Ok(value_state(subject, &[$((stringify!($column), $column)),+]))
             }
-            $name = select $text;
+            fn $each(db, first: &ValueKey, last: &ValueKey) -> each ValueState = select $text;
         }
     };
 }
@@ -128,7 +134,7 @@ macro_rules! hashed {
 // The columns `favorite_coins` and `address_lines` are not hashed: they came later, and no money depends on them. A new
 // field would change the recorded hash of every account.
 hashed! {
-    ACCOUNTS = read_account(
+    each_account = read_account(
         "'account ' || id", name, status, fee_bps, settlement_enabled, customers_enabled, payout_asset, invoice_max,
         payout_min, payout_daily_max, under_bps, over_bps, ttl_seconds, success_url, cancel_url, legacy_secret,
         branding_color, branding_logo_url, checkout_lang, allowed_origins, server_quota, rate_spread_bps, signer_max,
@@ -136,58 +142,62 @@ hashed! {
     ) "from accounts where seq between :first and :last order by seq"
 }
 hashed! {
-    KEYS = read_key(
+    each_key = read_key(
         "'key ' || id", account, class, mode, hash = "hex(hash)", last4, created_at, revoked_at, expires_at,
     ) "from keys where id between :first and :last order by id"
 }
 hashed! {
-    USERS = read_user(
+    each_user = read_user(
         "'user ' || id", email, password_hash, role, account, created_at, disabled_at,
         second_factor_secret = "hex(second_factor_secret)", second_factor_at,
     ) "from users where seq between :first and :last order by seq"
 }
 hashed! {
-    WALLETS = read_wallet(
+    each_wallet = read_wallet(
         "'wallet ' || id", mode, pool, network, script, key = "hex(key)", chain_code = "hex(chain_code)", name,
         first_index, least_index, created_at, added_at, retired_at,
     ) "from wallets where id is not null and seq between :first and :last order by seq"
 }
 hashed! {
-    PAYOUT_ADDRESSES = read_payout_address("format('payout_address %d %s', account, chain)", address, changed_at)
+    each_payout_address = read_payout_address("format('payout_address %d %s', account, chain)", address, changed_at)
         "from payout_addresses where account between :first and :last order by account, chain"
 }
 hashed! {
-    MAINTENANCE = read_maintenance("'maintenance'", maintenance) "from file where id between :first and :last"
+    each_maintenance = read_maintenance("'maintenance'", maintenance) "from file where id between :first and :last"
 }
 hashed! {
-    COINS_OFF = read_coin_off("'coin_off ' || asset", since)
+    each_coin_off = read_coin_off("'coin_off ' || asset", since)
         "from coins_off where asset between :first and :last order by asset"
 }
 hashed! {
-    CONFIRMATIONS = read_confirmations(
+    each_confirmations = read_confirmations(
         "'confirmations ' || asset",
         tiers = "group_concat(format('%s:%s', ifnull(below, 'rest'), ifnull(confirmations, 'final')), ' ' \
             order by below is null, below)",
     ) "from confirmation_tiers where asset between :first and :last group by asset order by asset"
 }
 hashed! {
-    NETWORK_FEES = read_network_fee("'network_fee ' || asset", fee)
+    each_network_fee = read_network_fee("'network_fee ' || asset", fee)
         "from network_fees where asset between :first and :last order by asset"
 }
 hashed! {
-    TRANSFERS = read_transfer(
+    each_transfer = read_transfer(
         "kind || ' ' || id", account, mode, invoice, currency, amount, asset, to_address, rate, network_fee,
         amount_crypto, rate_basis, has_accepted_terms, approved_at, settled_by, settled_reason, requested_at,
     ) "from transfers where seq between :first and :last order by seq"
 }
 
-values! {
-    POOL(address: String) = "select address from pool_addresses \
-        where pool = :pool and seq between :first and :last order by seq";
-    POOL_COUNTS(pool: String, count: i64) =
+statements! {
+    fn each_pool_address(db, pool: &str, first: i64, last: i64) -> each (address: String) =
+        "select address from pool_addresses \
+            where pool = :pool and seq between :first and :last order by seq";
+
+    fn pool_counts(db) -> Vec<(pool: String, count: i64)> =
         "select pool, count(*) as count from pool_addresses group by pool order by pool";
-    COUNT_IN_POOL(count: i64) = "select count(*) as count from pool_addresses \
-        where pool = :pool and seq between :first and :last";
+
+    fn count_in_range(db, pool: &str, first: i64, last: i64) -> (count: i64) =
+        "select count(*) as count from pool_addresses \
+            where pool = :pool and seq between :first and :last";
 }
 
 /// Passes every value of a kind to `each`.
@@ -197,8 +207,7 @@ pub fn each_value(
     each: impl FnMut(ValueState),
 ) -> Result<(), StoreError> {
     let (first, last) = kind.key_bounds();
-    let params = named_params! { ":first": first, ":last": last };
-    kind.query().each(db, params, each)
+    kind.each_between(db, &first, &last, each)
 }
 
 /// Returns the values of a kind with this key. An account's payout addresses all have the key of the account.
@@ -207,8 +216,9 @@ pub(super) fn values_with_key(
     kind: ValueKind,
     key: &ValueKey,
 ) -> Result<Vec<ValueState>, StoreError> {
-    let params = named_params! { ":first": key, ":last": key };
-    kind.query().all(db, params)
+    let mut found = Vec::new();
+    kind.each_between(db, key, key, |state| found.push(state))?;
+    Ok(found)
 }
 
 /// Returns the hash of pool addresses. `first` and `last` are the `seq` of the first and last address.
@@ -219,8 +229,7 @@ pub fn pool_hash(
     last: i64,
 ) -> Result<HashLink, StoreError> {
     let mut form = HashedFields::default();
-    let params = named_params! { ":pool": pool, ":first": first, ":last": last };
-    POOL.each(db, params, |address| {
+    each_pool_address(db, pool, first, last, |address| {
         form.add("address", HashedValue::Text(address.as_bytes()));
     })?;
     Ok(HashLink::hash_value(&super::pool_import_name(pool, first, last), &form))
@@ -233,11 +242,10 @@ pub fn pool_counts_outside_ranges(
     db: &Reader<'_>,
     ends: &[(String, i64, i64)],
 ) -> Result<Vec<(String, i64)>, StoreError> {
-    let mut counts = POOL_COUNTS.all(db, &[])?;
+    let mut counts = pool_counts(db)?;
     for (pool, count) in &mut counts {
         for (of, first, last) in ends.iter().filter(|(of, ..)| of == pool) {
-            let params = named_params! { ":pool": of, ":first": first, ":last": last };
-            *count = count.saturating_sub(COUNT_IN_POOL.only(db, params)?);
+            *count = count.saturating_sub(count_in_range(db, of, *first, *last)?);
         }
     }
     Ok(counts)

@@ -11,10 +11,10 @@
 //! Invariant: the rows of failed work are rolled back, and no others.
 
 use super::{StoreError, Tx};
-use crate::store::statement::commands;
+use crate::store::statement::statements;
 use std::cell::Cell;
 
-commands! {
+statements! {
     fn savepoint(tx) = "savepoint attempt";
 
     fn rollback(tx) = "rollback to attempt";

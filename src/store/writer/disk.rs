@@ -14,7 +14,7 @@ use crate::store::health::WriteRefusal;
 use crate::store::lock::PlaceState;
 use crate::store::lock_holder;
 use crate::store::paths::with_suffix;
-use crate::store::statement::values;
+use crate::store::statement::statements;
 use rusqlite::config::DbConfig;
 use std::path::Path;
 use std::time::Duration;
@@ -34,9 +34,10 @@ const PROBE: &str = "begin immediate;
   update file set maintenance = 1 - maintenance;
   commit";
 
-values! {
-    /// Whether Litestream copies the file. Litestream creates the table at its first start and never removes it.
-    IS_COPIED(found: bool) = "select exists (select 1 from sqlite_schema where name = '_litestream_lock') as found";
+statements! {
+    /// Returns `true` if Litestream copies the file. Litestream creates the table at its first start and never removes it.
+    fn has_litestream_table(conn) -> (found: bool) =
+        "select exists (select 1 from sqlite_schema where name = '_litestream_lock') as found";
 }
 
 impl WriterThread {
@@ -176,7 +177,7 @@ impl WriterThread {
 
     /// Returns `true` if Litestream copies the file. Nothing is committed between this check and a checkpoint.
     fn has_litestream(&self) -> rusqlite::Result<bool> {
-        Ok(IS_COPIED.first_on_conn(&self.file.conn, &[])? == Some(true))
+        has_litestream_table(&self.file.conn)
     }
 
     /// Returns `true` if the log file exceeds its maximum size.

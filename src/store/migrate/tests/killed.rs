@@ -11,7 +11,7 @@
 use super::opened::FirstVersionFile;
 use super::{CHANGE_CHECK, Migrations, RECREATE, SCHEMA};
 use crate::store::paths::with_suffix;
-use crate::store::statement::values;
+use crate::store::statement::statements;
 use rusqlite::Connection;
 use std::hash::{BuildHasher, RandomState};
 use std::process::{Child, Command, Stdio};
@@ -31,9 +31,10 @@ const MANY_ROWS: &str = "pragma foreign_keys = on;
     with recursive n (n) as (select 100 union all select n + 1 from n where n < 8000)
     insert into customers (seq, account, mode, ref, created_at) select n, 1, 'test', printf('%.*c%d', 250, 'x', n), 0 from n";
 
-values! {
-    COUNT(count: i64) = "select count(*) as count from customers";
-    INTEGRITY(found: String) = "select integrity_check as found from pragma_integrity_check";
+statements! {
+    fn count(conn) -> (count: i64) = "select count(*) as count from customers";
+
+    fn integrity(conn) -> Vec<(found: String)> = "select integrity_check as found from pragma_integrity_check";
 }
 
 #[test]
@@ -86,6 +87,6 @@ fn killed_upgrade_leaves_the_rows_of_one_version() {
 #[track_caller]
 fn count_customers(file: &FirstVersionFile) -> i64 {
     let conn = Connection::open(&file.0).unwrap();
-    assert_eq!(INTEGRITY.all_on_conn(&conn, &[]).unwrap(), ["ok"]);
-    COUNT.first_on_conn(&conn, &[]).unwrap().unwrap()
+    assert_eq!(integrity(&conn).unwrap(), ["ok"]);
+    count(&conn).unwrap()
 }

@@ -1,6 +1,6 @@
 //! Upgrades of files that servers and commands open.
 
-use super::{ADD, CUSTOMERS, FIRST, LONGER, Migrations, ROWS, SCHEMA, user_version};
+use super::{ADD, FIRST, LONGER, Migrations, ROWS, SCHEMA, customers, user_version};
 use crate::domain::progress::ignore_progress;
 use crate::domain::{Progress, Time, id};
 use crate::store::paths::with_suffix;
@@ -54,7 +54,7 @@ impl FirstVersionFile {
     /// Returns the version of the file, and its customers.
     pub(super) fn content(&self) -> (usize, Vec<String>) {
         let conn = Connection::open(&self.0).unwrap();
-        (user_version(&conn).unwrap(), CUSTOMERS.all_on_conn(&conn, &[]).unwrap())
+        (user_version(&conn).unwrap(), customers(&conn).unwrap())
     }
 }
 
@@ -128,7 +128,7 @@ fn older_file_is_read_through_an_upgraded_copy() {
     assert_eq!(source.version, 1);
     let source = source.into_upgraded(&file.0, &mut tell).unwrap();
     assert_eq!(source.version, 4);
-    assert_eq!(CUSTOMERS.all_on_conn(&source.conn, &[]).unwrap(), ["3 ada,7 bob"]);
+    assert_eq!(customers(&source.conn).unwrap(), ["3 ada,7 bob"]);
     let copy = PathBuf::from(source.conn.path().unwrap());
     assert!(notes.contains("is of version 1: a copy in "), "{notes}");
     drop(source);
