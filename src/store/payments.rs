@@ -3,7 +3,7 @@
 //! Invariant: the state of a payment on its chain is stored only in the row of its observation.
 
 use super::statement::statements;
-use super::{StoreError, Tx, invoice_steps, observations};
+use super::{StoreError, Tx, invoice_steps};
 use crate::domain::{Cents, Currency, InvoiceChange, Mode, Payment, PaymentState, RateQuote, Time};
 
 statements! {
@@ -93,20 +93,6 @@ pub fn insert(tx: &Tx<'_>, payment: &Payment, now: Time) -> Result<i64, StoreErr
         InvoiceChange::Payment(seq, PaymentState::Seen),
     )?;
     Ok(seq)
-}
-
-/// Moves a payment and its observation to another state.
-///
-/// # Errors
-/// [`StoreError`] if the observation does not have the state of `payment`.
-pub fn update(
-    tx: &Tx<'_>,
-    payment: &Payment,
-    state: PaymentState,
-    now: Time,
-) -> Result<(), StoreError> {
-    observations::update(tx, payment.observation, payment.state, state, now)?;
-    record_state_change(tx, payment, state, now)
 }
 
 /// Records a new state of a payment. The observation must have this state already.

@@ -13,14 +13,14 @@ statements! {
     /// deliveries.
     ///
     /// Several attempts can share the stored response of the first of them. The first one is deleted after the others.
-    fn delete_attempts(db, before: Time, limit: u32) -> Vec<(delivery: i64)> =
+    fn delete_attempts(tx, before: Time, limit: u32) -> Vec<(delivery: i64)> =
         "delete from attempts where (delivery, number) in (select a.delivery, a.number from attempts a \
             where a.at < :before and not exists (select 1 from attempts b where b.delivery = a.delivery \
             and b.answer_of = a.number) order by a.at limit :limit) returning delivery";
 
     /// Deletes a delivery if it is delivered and has no attempts. Returns its endpoint, 0 for an invoice's own
     /// webhookUrl, and its event.
-    fn delete_delivery(db, seq: i64) -> Option<(endpoint: i64, event: i64)> =
+    fn delete_delivery(tx, seq: i64) -> Option<(endpoint: i64, event: i64)> =
         "delete from deliveries where seq = :seq and state = 'delivered' \
             and not exists (select 1 from attempts a where a.delivery = deliveries.seq) \
             returning ifnull(endpoint, 0) as endpoint, event";
