@@ -73,7 +73,7 @@ statements! {
             rate_spread_bps: account.spread, signer_max: account.signer_max,
             favorite_coins: coins_to_json(&account.favorite_coins), address_lines: texts_to_json(&account.address_lines),
         }
-        after {
+        noting {
             tx.note_account_change();
             tx.note_value_change(ValueKind::Account, account.seq);
         };
@@ -82,7 +82,7 @@ statements! {
     pub fn roll_legacy_secret(tx, seq: i64, secret: &str, until: Time) =
         "update accounts set legacy_secret_old = legacy_secret, legacy_secret_old_until = :until, \
             legacy_secret = :secret where seq = :seq"
-        after {
+        noting {
             tx.note_account_change();
             tx.note_value_change(ValueKind::Account, seq);
         };
@@ -91,7 +91,7 @@ statements! {
     pub fn delete_old_secrets(tx, now: Time) =
         "update accounts set legacy_secret_old = null, legacy_secret_old_until = null \
             where legacy_secret_old_until <= :now"
-        after { tx.note_account_change(); };
+        noting { tx.note_account_change(); };
 }
 
 fn parse_texts(text: &str) -> rusqlite::Result<Vec<String>> {

@@ -16,18 +16,18 @@ statements! {
     pub fn mark_lagging(tx, chain: Chain, at: Time) =
         "insert into chains (mode, chain, scanned_to) values ('live', :chain, :at) \
             on conflict (mode, chain) do nothing"
-        after { tx.record_change(|changes| changes.deadlines = true); };
+        noting { tx.record_change(|changes| changes.deadlines = true); };
 
     /// Records that a live chain lags and was scanned at least up to `to`.
     pub fn mark_scanned_to(tx, chain: Chain, to: Time) =
         "insert into chains (mode, chain, scanned_to) values ('live', :chain, :to) \
             on conflict (mode, chain) do update set scanned_to = max(scanned_to, excluded.scanned_to)"
-        after { tx.record_change(|changes| changes.deadlines = true); };
+        noting { tx.record_change(|changes| changes.deadlines = true); };
 
     /// Records that a live chain no longer lags.
     pub fn clear_lagging(tx, chain: Chain) =
         "delete from chains where mode = 'live' and chain = :chain"
-        after { tx.record_change(|changes| changes.deadlines = true); };
+        noting { tx.record_change(|changes| changes.deadlines = true); };
 }
 
 /// Returns the lagging live chains, each with the time up to which it was scanned.

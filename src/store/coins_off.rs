@@ -13,13 +13,13 @@ statements! {
     pub fn switch_off(tx, asset: &Asset, since: Time) -> bool =
         "insert into coins_off (asset, since) values (:asset, :since) on conflict (asset) do nothing"
         with { asset: asset.id, since }
-        after { tx.note_coin_change(ValueKind::CoinOff, "coin_off", asset.id); };
+        noting { tx.note_coin_change(ValueKind::CoinOff, "coin_off", asset.id); };
 
     /// Switches a coin on. Returns `false` if the coin was on already.
     pub fn switch_on(tx, asset: &Asset) -> bool =
         "delete from coins_off where asset = :asset"
         with { asset: asset.id }
-        after { tx.note_coin_change(ValueKind::CoinOff, "coin_off", asset.id); };
+        noting { tx.note_coin_change(ValueKind::CoinOff, "coin_off", asset.id); };
 }
 
 /// Returns `true` if a coin is switched off on every chain.

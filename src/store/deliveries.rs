@@ -227,7 +227,7 @@ statements! {
     /// Makes all pending deliveries that are due after `latest` due now.
     pub fn make_deliveries_due(tx, now: Time, latest: Time) =
         "update deliveries set next_attempt_at = :now where state = 'pending' and next_attempt_at > :latest"
-        after { tx.record_change(|changes| changes.deliveries = true); };
+        noting { tx.record_change(|changes| changes.deliveries = true); };
 }
 
 /// Inserts a delivery that is due now, into the queue of its receiver.

@@ -58,7 +58,7 @@ statements! {
         rate_at: deposit.quoted.at, rate_spread_bps: deposit.quoted.spread, rate_evidence: deposit.quoted.evidence,
         fixed_at: deposit.fixed_at, gross: deposit.gross, fee: deposit.fee, was_confirmed: false,
         created_at: deposit.created_at,
-    } after { tx.note_resource_change(Some(deposit.account), deposit.mode, ResourceKind::Deposits); };
+    } noting { tx.note_resource_change(Some(deposit.account), deposit.mode, ResourceKind::Deposits); };
 
     /// Stores the rate, the value and the fee of a deposit, and whether it is confirmed.
     ///
@@ -72,7 +72,7 @@ statements! {
             rate_spread_bps: deposit.quoted.spread, rate_evidence: deposit.quoted.evidence,
         }
         else("deposit {} was confirmed before", deposit.seq)
-        after { tx.note_resource_change(Some(deposit.account), deposit.mode, ResourceKind::Deposits); };
+        noting { tx.note_resource_change(Some(deposit.account), deposit.mode, ResourceKind::Deposits); };
 
     /// Deletes a deposit whose assignment to its customer a person has undone.
     ///
@@ -82,7 +82,7 @@ statements! {
         "delete from deposits where seq = :seq and was_confirmed = 0"
         with { seq: deposit.seq }
         else("deposit {} was confirmed before", deposit.seq)
-        after { tx.note_resource_change(Some(deposit.account), deposit.mode, ResourceKind::Deposits); };
+        noting { tx.note_resource_change(Some(deposit.account), deposit.mode, ResourceKind::Deposits); };
 }
 
 /// Returns the newest deposits of an account. With `customer`, only those of the customer with this reference.

@@ -36,27 +36,27 @@ statements! {
     pub fn roll_secret(tx, seq: i64, secret: &str, until: Time) =
         "update endpoints set secret_old = secret, secret_old_until = :until, secret = :secret \
             where seq = :seq and removed_at is null"
-        after { tx.note_account_change(); };
+        noting { tx.note_account_change(); };
 
     fn mark_removed(tx, account: i64, id: &str, now: Time) =
         "update endpoints set removed_at = :now where account = :account and id = :id and removed_at is null"
-        after { tx.note_account_change(); };
+        noting { tx.note_account_change(); };
 
     fn mark_all_removed(tx, account: i64, now: Time) =
         "update endpoints set removed_at = :now where account = :account and removed_at is null"
-        after { tx.note_account_change(); };
+        noting { tx.note_account_change(); };
 
     /// Marks pending deliveries to removed endpoints of an account as failed.
     fn fail_orphaned_deliveries(tx, account: i64) =
         "update deliveries set state = 'failed', next_attempt_at = null \
             where state = 'pending' \
             and endpoint in (select seq from endpoints where account = :account and removed_at is not null)"
-        after { tx.record_change(|changes| changes.deliveries = true); };
+        noting { tx.record_change(|changes| changes.deliveries = true); };
 
     /// Deletes the previous secrets that are no longer used for signing.
     pub fn delete_old_secrets(tx, now: Time) =
         "update endpoints set secret_old = null, secret_old_until = null where secret_old_until <= :now"
-        after { tx.note_account_change(); };
+        noting { tx.note_account_change(); };
 }
 
 fn parse_event_types(text: Option<String>) -> rusqlite::Result<Option<Vec<EventType>>> {

@@ -62,7 +62,7 @@ statements! {
     /// Inserts the row of a new file.
     pub fn insert(tx, kind: FileKind, checkout_secret: &[u8]) =
         "insert into file (id, kind, checkout_secret) values (1, :kind, :checkout_secret)"
-        after { tx.note_value_change(ValueKind::Maintenance, 1); };
+        noting { tx.note_value_change(ValueKind::Maintenance, 1); };
 
     /// Stores the offset of the sandbox's clock, and the time at which the clock is stopped.
     pub fn set_clock(tx, offset_ms: i64, frozen_at: Option<Time>) =
@@ -71,7 +71,7 @@ statements! {
     /// Pauses or resumes live invoices and payouts.
     pub fn set_maintenance(tx, maintenance: bool) =
         "update file set maintenance = :maintenance where id = 1"
-        after {
+        noting {
             // The signer waits until maintenance ends.
             tx.record_change(|changes| changes.transfers = true);
             tx.note_value_change(ValueKind::Maintenance, 1);

@@ -104,7 +104,7 @@ statements! {
     pub fn insert(tx, key: &NewKey<'_>) = insert into keys {
         id: key.id, account: key.account, class: key.class, mode: key.mode, hash: key.hash, last4: key.last4,
         created_at: key.created_at,
-    } after {
+    } noting {
         tx.record_change(|changes| changes.keys = true);
         tx.note_key_change(key.id);
     };
@@ -116,7 +116,7 @@ statements! {
     /// Revokes a key. Returns `false` if there is no key with this id, or the key is revoked already.
     pub fn revoke(tx, id: &str, now: Time) -> bool =
         "update keys set revoked_at = :now where id = :id and revoked_at is null"
-        after {
+        noting {
             tx.record_change(|changes| changes.keys = true);
             tx.note_key_change(id);
         };
@@ -124,7 +124,7 @@ statements! {
     /// Sets the expiry of a key. Returns `false` if there is no key with this id, or the key is revoked or has an expiry.
     pub fn set_expiry(tx, id: &str, expires_at: Time) -> bool =
         "update keys set expires_at = :expires_at where id = :id and revoked_at is null and expires_at is null"
-        after {
+        noting {
             tx.record_change(|changes| changes.keys = true);
             tx.note_key_change(id);
         };

@@ -94,7 +94,7 @@ statements! {
         id: mail.id, kind: mail.kind, account: mail.account, priority: mail.kind.priority(), recipient: mail.recipient,
         language: mail.language, subject: mail.text.subject, body: mail.text.body, created_at: now,
         state: MailState::Pending, attempts: 0, doubts: 0, is_sending: false, next_attempt_at: now,
-    } after { tx.record_change(|changes| changes.mail = true); };
+    } noting { tx.record_change(|changes| changes.mail = true); };
 
     /// Marks a pending message before its text is sent. Returns `false` if it is no longer pending.
     pub fn mark_sending(tx, seq: i64) -> bool =

@@ -77,7 +77,7 @@ statements! {
         id: link.id, account: link.account, mode: link.mode, name: link.name, amount: link.amount,
         currency: link.currency, description: link.description, active: link.active, expires_at: link.expires_at,
         paid_uses_max: link.paid_uses_max, redirect_url: link.redirect_url, created_at: link.created_at,
-    } after { tx.record_change(|changes| changes.payment_links = true); };
+    } noting { tx.record_change(|changes| changes.payment_links = true); };
 
     /// Saves the fields of a payment link that can change.
     pub fn update(tx, link: &PaymentLink) =
@@ -87,7 +87,7 @@ statements! {
             seq: link.seq, name: link.name, amount: link.amount, description: link.description, active: link.active,
             expires_at: link.expires_at, paid_uses_max: link.paid_uses_max, redirect_url: link.redirect_url,
         }
-        after { tx.record_change(|changes| changes.payment_links = true); };
+        noting { tx.record_change(|changes| changes.payment_links = true); };
 
     /// Stores the picture of a payment link. An earlier picture is replaced.
     pub fn put_picture(tx, link: i64, info: &PictureInfo, picture: &Picture) =

@@ -14,10 +14,10 @@ statements! {
         "insert into payout_addresses (account, chain, address, changed_at) \
             values (:account, :chain, :address, :changed_at) \
             on conflict (account, chain) do update set address = excluded.address, changed_at = excluded.changed_at"
-        after { tx.note_payout_address_change(account, chain.as_str()); };
+        noting { tx.note_payout_address_change(account, chain.as_str()); };
 
     /// Removes the payout address of an account.
     pub fn remove(tx, account: i64, chain: Chain) =
         "delete from payout_addresses where account = :account and chain = :chain"
-        after { tx.note_payout_address_change(account, chain.as_str()); };
+        noting { tx.note_payout_address_change(account, chain.as_str()); };
 }

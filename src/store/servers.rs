@@ -55,7 +55,7 @@ statements! {
             cpu: server.order.cpu, ram_mb: server.order.ram_mb, disk_gb: server.order.disk_gb,
             status: server.state.status(), created_at: server.created_at,
         }
-        after { tx.record_change(|changes| changes.servers = true); };
+        noting { tx.record_change(|changes| changes.servers = true); };
 
     /// Saves the fields of a server that can change. `before` is the state in which the server was read.
     ///
@@ -70,7 +70,7 @@ statements! {
             status_before: before.status(), ordering_before: before.command(),
         }
         else("server {} was changed meanwhile", server.id)
-        after { tx.record_change(|changes| changes.servers = true); };
+        noting { tx.record_change(|changes| changes.servers = true); };
 }
 
 /// Returns the servers of all accounts, newest first. With `status`, only servers of this status.

@@ -59,7 +59,7 @@ statements! {
     /// Inserts an unmatched payment.
     pub fn insert(tx, new: &NewUnmatchedPayment<'_>) = insert into unmatched_payments {
         id: new.id, observation: new.observation, reason: new.reason, account: new.account, invoice: new.invoice,
-    } after { note_change(tx); };
+    } noting { note_change(tx); };
 
     /// Saves a person's resolution of a payment. The time of the first resolution stays.
     pub fn resolve(
@@ -67,13 +67,13 @@ statements! {
     ) =
         "update unmatched_payments set outcome = :outcome, resolved_at = ifnull(resolved_at, :now), note = :note, \
             return_txid = :return_txid where seq = :seq"
-        after { note_change(tx); };
+        noting { note_change(tx); };
 
     /// Removes the resolution of a payment.
     pub fn reopen(tx, seq: i64) =
         "update unmatched_payments set outcome = null, resolved_at = null, note = null, return_txid = null \
             where seq = :seq"
-        after { note_change(tx); };
+        noting { note_change(tx); };
 }
 
 /// After the commit, tells the pages of operators. The list of these payments covers both modes.

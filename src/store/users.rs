@@ -42,28 +42,28 @@ statements! {
     /// Changes the password hash of a user.
     pub fn set_password(tx, seq: i64, password_hash: &str) =
         "update users set password_hash = :password_hash where seq = :seq"
-        after { tx.note_value_change(ValueKind::User, seq); };
+        noting { tx.note_value_change(ValueKind::User, seq); };
 
     /// Disables a user. `None` enables the user again.
     pub fn set_disabled(tx, seq: i64, since: Option<Time>) =
         "update users set disabled_at = :since where seq = :seq"
-        after { tx.note_value_change(ValueKind::User, seq); };
+        noting { tx.note_value_change(ValueKind::User, seq); };
 
     /// Starts the setup of a second factor. An unfinished setup is replaced. Returns `false` if a second factor is on.
     pub fn begin_second_factor_setup(tx, seq: i64, secret: &[u8; 20]) -> bool =
         "update users set second_factor_secret = :secret where seq = :seq and second_factor_at is null"
-        after { tx.note_value_change(ValueKind::User, seq); };
+        noting { tx.note_value_change(ValueKind::User, seq); };
 
     /// Turns the second factor on. Returns `false` if no setup was begun.
     pub fn turn_second_factor_on(tx, seq: i64, at: Time) -> bool =
         "update users set second_factor_at = :at \
             where seq = :seq and second_factor_at is null and second_factor_secret is not null"
-        after { tx.note_value_change(ValueKind::User, seq); };
+        noting { tx.note_value_change(ValueKind::User, seq); };
 
     /// Turns the second factor off, and deletes its secret.
     pub fn turn_second_factor_off(tx, seq: i64) =
         "update users set second_factor_secret = null, second_factor_at = null where seq = :seq"
-        after { tx.note_value_change(ValueKind::User, seq); };
+        noting { tx.note_value_change(ValueKind::User, seq); };
 }
 
 /// Inserts a user and returns its `seq`.

@@ -159,7 +159,7 @@ statements! {
             seq, network: new.wallet.network, script: new.wallet.script, next: new.next_index, least: new.least_index,
             name: new.name, now,
         }
-        after { tx.note_value_change(ValueKind::Wallet, seq); };
+        noting { tx.note_value_change(ValueKind::Wallet, seq); };
 
     /// Stops a wallet, because an index received a payment before it was handed out.
     pub fn stop(tx, seq: i64, index: u32, now: Time) =
@@ -169,12 +169,12 @@ statements! {
     /// Prevents an index and all lower indexes from being handed out again.
     pub fn raise_least_index(tx, seq: i64, index: u32) =
         "update wallets set least_index = :index + 1 where seq = :seq and least_index <= :index"
-        after { tx.note_value_change(ValueKind::Wallet, seq); };
+        noting { tx.note_value_change(ValueKind::Wallet, seq); };
 
     /// Retires a wallet, so that it hands out no more addresses.
     pub fn retire(tx, seq: i64, now: Time) =
         "update wallets set retired_at = :now where seq = :seq"
-        after { tx.note_value_change(ValueKind::Wallet, seq); };
+        noting { tx.note_value_change(ValueKind::Wallet, seq); };
 }
 
 /// Hands out the next index of the simulated wallet of a chain.

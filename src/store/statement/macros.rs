@@ -6,7 +6,7 @@
 /// /// Revokes a key. Returns `false` if the key is revoked already.
 /// pub fn revoke(tx, id: &str, now: Time) -> bool =
 ///     "update keys set revoked_at = :now where id = :id and revoked_at is null"
-///     after { tx.note_key_change(id) };
+///     noting { tx.note_key_change(id) };
 /// ```
 ///
 /// The arguments are the parameters of the text. The first one is where the statement runs: `tx` is a transaction of
@@ -38,7 +38,7 @@
 /// Clauses after the text, in this order:
 /// - `with { parameter: expression, … }`: parameters that are not the arguments;
 /// - `else("…", …)`: message of the error if a query returns no row, or a command does not change exactly one;
-/// - `after { … }`: code that runs before the statement.
+/// - `noting { … }`: code that notes what changes. It runs before the statement.
 ///
 /// `fn name() -> Query<Row> = …;` and `fn name() -> Statement = …;` return the statement itself, for callers that
 /// choose its parameters or read some of its rows.
@@ -140,30 +140,30 @@ macro_rules! returning {
 macro_rules! text_of {
     (
         $row:tt $head:tt $kind:tt $columns:tt $result:tt
-        insert into $table:ident $values:tt $(after $after:block)?; $($rest:tt)*
+        insert into $table:ident $values:tt $(noting $noting:block)?; $($rest:tt)*
     ) => {
         $crate::store::statement::define!(
-            $head $kind $columns $result [$crate::store::statement::text!(insert $table $values)] [$values] [$($after)?]
+            $head $kind $columns $result [$crate::store::statement::text!(insert $table $values)] [$values] [$($noting)?]
         );
         $crate::store::statement::statements!(@ $row $($rest)*);
     };
     (
         $row:tt $head:tt $kind:tt $columns:tt [$method:ident $result:ty]
-        $($how:ident)? $text:literal $(with $with:tt)? else $otherwise:tt $(after $after:block)?; $($rest:tt)*
+        $($how:ident)? $text:literal $(with $with:tt)? else $otherwise:tt $(noting $noting:block)?; $($rest:tt)*
     ) => {
         $crate::store::statement::define!(
             $head $kind $columns [require $result, = || format! $otherwise]
-            [$crate::store::statement::text!($columns $($how)? $text)] [$($with)?] [$($after)?]
+            [$crate::store::statement::text!($columns $($how)? $text)] [$($with)?] [$($noting)?]
         );
         $crate::store::statement::statements!(@ $row $($rest)*);
     };
     (
         $row:tt $head:tt $kind:tt $columns:tt $result:tt
-        $($how:ident)? $text:literal $(with $with:tt)? $(after $after:block)?; $($rest:tt)*
+        $($how:ident)? $text:literal $(with $with:tt)? $(noting $noting:block)?; $($rest:tt)*
     ) => {
         $crate::store::statement::define!(
             $head $kind $columns $result [$crate::store::statement::text!($columns $($how)? $text)] [$($with)?]
-            [$($after)?]
+            [$($noting)?]
         );
         $crate::store::statement::statements!(@ $row $($rest)*);
     };
@@ -173,16 +173,16 @@ macro_rules! text_of {
 macro_rules! define {
     (
         [$sight:tt $name:ident $conn:ident [$($arg:ident: $type:ty),*]] $kind:tt $columns:tt $result:tt $text:tt []
-        $after:tt
+        $noting:tt
     ) => {
         $crate::store::statement::define!(
-            [$sight $name $conn [$($arg: $type),*]] $kind $columns $result $text [{ $($arg),* }] $after
+            [$sight $name $conn [$($arg: $type),*]] $kind $columns $result $text [{ $($arg),* }] $noting
         );
     };
     (
         [[$($sight:tt)*] $name:ident $conn:ident [$($arg:ident: $type:ty),*]] [$kind:ident $($read:ident)?] $columns:tt
         [$method:ident $result:ty $(, $each:ident: $of:ty)? $(, = $otherwise:expr)?] [$text:expr]
-        [{ $($param:ident $(: $value:expr)?),* $(,)? }] [$($after:block)?]
+        [{ $($param:ident $(: $value:expr)?),* $(,)? }] [$($noting:block)?]
     ) => {
         $($sight)* fn $name(
             $conn: &$crate::store::statement::connection!($conn) $(, $arg: $type)* $(, $each: impl FnMut($of))?
@@ -190,7 +190,7 @@ macro_rules! define {
             const SQL: &str = $text;
             const NAMES: &$crate::store::statement::Names =
                 &$crate::store::statement::Names::parse(SQL).require(SQL, &[$(concat!(":", stringify!($param))),*]);
-            $($after)?
+            $($noting)?
             $crate::store::statement::$kind::new(SQL, NAMES $(, $crate::store::statement::read!($read $columns))?)
                 .$method(
                     $conn,
