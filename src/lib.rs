@@ -8,16 +8,17 @@
 //!
 //! | module | content | may use |
 //! | --- | --- | --- |
-//! | [`domain`] | pure rules: money, coins, the status of an invoice, bookings, signatures; `domain::fields` declares fields, `domain::render` the JSON of resources and events | libraries that compute |
+//! | [`domain`] | pure rules: money, coins, the status of an invoice, bookings, signatures; `domain::fields` declares the fields of inputs and views | libraries that compute |
+//! | [`render`] | views: the JSON of resources and events | domain |
 //! | [`store`] | SQLite: one writer that commits in groups, read connections, one module for each table | domain |
-//! | [`service`] | functions that operations, workers and commands share; each that writes takes a [`service::Step`]. Its modules stand in one order, in `tests/tidy/rooms.rs` | domain, store |
-//! | `api` | operations, each declared once: one file for each resource, found by its path, with inputs, declarations and functions | domain, store, service |
+//! | [`service`] | functions that operations, workers and commands share; each that writes takes a [`service::Step`]. Its modules stand in one order, in `tests/tidy/rooms.rs` | domain, render, store |
+//! | `api` | operations, each declared once: one file for each resource, found by its path, with inputs, declarations and functions | domain, render, store, service |
 //! | [`acme`] | certificates by ACME: the account, orders, challenges, and the certificate that connections use | domain, ureq, rustls |
-//! | [`http`] | transport: hyper, routes, authentication, limits, statuses, OpenAPI documents, pages | api, service, domain, clock, web |
+//! | [`http`] | transport: hyper, routes, authentication, limits, statuses, OpenAPI documents, pages | api, service, render, domain, clock, web |
 //! | [`web`] | files for browsers: pages, styles, scripts, languages, guides | domain, askama, flate2 |
 //! | [`outbound`] | the webhook client, which refuses private addresses, and the SMTP client | domain, clock |
 //! | [`chain`] | nodes of real chains, followed step by step, and sources of rates | domain |
-//! | [`worker`] | work that falls due with time: chains, deliveries, e-mail, expiry, pruning, signer and provisioner; one loop waits for all | service, chain, acme, outbound, domain, clock |
+//! | [`worker`] | work that falls due with time: chains, deliveries, e-mail, expiry, pruning, signer and provisioner; one loop waits for all | service, render, chain, acme, outbound, domain, clock |
 //! | [`clock`] | the system's time, read only here | domain |
 //! | [`config`] | SETTINGS: every flag with its environment variable, default and help | |
 //! | [`cli`] | commands and their output | all |
@@ -69,7 +70,7 @@
 //!    [`service::idempotency`].
 //! 4. `service::quotes` with [`domain::quote`] fixes the rate if the request names a coin, [`service::pools`] assigns
 //!    the address.
-//! 5. [`domain::render`] makes the JSON that the response and the event share.
+//! 5. [`render`] makes the JSON that the response and the event share.
 //! 6. [`service::events`] (`record_invoice_event`) records the event, and its deliveries for [`service::webhooks`].
 //! 7. [`store`]: `invoices`, `quotes`, `addresses`, `invoice_steps`, `idempotency`, `events`, `deliveries` in one
 //!    commit.
@@ -126,7 +127,7 @@
 //!   and a kind of node.
 //! - A new kind of node: a folder in [`chain`] that implements [`chain::Node`], and a row in `chain::kind` (`NODE_KINDS`).
 //! - A field of a resource, for example of an endpoint: the struct ([`domain::WebhookEndpoint`]), its column and three
-//!   statements in [`store::endpoints`], its view in [`domain::render::endpoints`], its inputs in
+//!   statements in [`store::endpoints`], its view in [`render::endpoints`], its inputs in
 //!   `api::operator::endpoints`, its form in [`web`]. The compiler names the other places once the struct has the field.
 //! - A column: `sql/schema.sql`, and after the first release a migration that `store::migrate` lists. Remake
 //!   `sql/template.db` and `tests/golden` by `COFFER_BLESS=1 cargo test`.
@@ -147,6 +148,7 @@ pub mod config;
 pub mod domain;
 pub mod http;
 pub mod outbound;
+pub mod render;
 pub mod service;
 pub mod store;
 pub mod web;

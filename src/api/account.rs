@@ -6,7 +6,7 @@ use super::query::{Param, ParamKind, Query};
 use super::tag::Tag;
 use crate::domain::Currency;
 use crate::domain::fields::{Component, Schema};
-use crate::domain::render::account::{BalanceView, LedgerEntryView, MerchantView};
+use crate::render::account::{BalanceView, LedgerEntryView, MerchantView};
 use crate::service::accounts::LedgerQuery;
 use crate::service::{Caller, Error};
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 use super::operation::{Answer, Context, Job, Operation, OperationFn, PLAIN};
 use super::tag::Tag;
 use crate::domain::fields::Component;
-use crate::domain::render::currency::CurrencyView;
+use crate::render::currency::CurrencyView;
 use crate::service::{Caller, Error};
 use std::sync::Arc;
 

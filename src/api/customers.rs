@@ -4,8 +4,8 @@ use super::operation::{Answer, Body, Context, Job, Operation, OperationFn, Outco
 use super::tag::Tag;
 use crate::domain::fields::text_rule::text;
 use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, schema};
-use crate::domain::render::customer::{CustomerAddressesView, DepositView};
 use crate::domain::{Refusal, RefusalCode};
+use crate::render::customer::{CustomerAddressesView, DepositView};
 use crate::service::deposits::SimulatedDeposit;
 use crate::service::{Caller, Error};
 use serde_json::Number;

@@ -5,7 +5,7 @@ use super::query::{Param, ParamKind, Query};
 use super::tag::Tag;
 use crate::domain::customer::REF_CHARS_MAX;
 use crate::domain::fields::Component;
-use crate::domain::render::customer::DepositView;
+use crate::render::customer::DepositView;
 use crate::service::deposits::DepositQuery;
 use crate::service::{Caller, Error};
 use std::sync::Arc;

@@ -8,7 +8,7 @@ use super::query::{Param, ParamKind, Query};
 use super::tag::Tag;
 use crate::domain::EventType;
 use crate::domain::fields::Component;
-use crate::domain::render::event::{EVENT_ID, EventView};
+use crate::render::event::{EVENT_ID, EventView};
 use crate::service::events::EventListQuery;
 use crate::service::{Caller, Error};
 use std::sync::Arc;

@@ -5,8 +5,8 @@ use super::tag::Tag;
 use super::transfers::{LIMIT, PAYOUT_REFUSALS, get, list};
 use crate::domain::TransferKind;
 use crate::domain::fields::Component;
-use crate::domain::render::transfers::PayoutView;
 use crate::domain::transfer::inputs::CreatePayout;
+use crate::render::transfers::PayoutView;
 use crate::service::{Caller, Error, Requester};
 use std::sync::Arc;
 

@@ -6,7 +6,7 @@ use crate::domain::RefusalCode;
 use crate::domain::fields::rule::described;
 use crate::domain::fields::text_rule::text;
 use crate::domain::fields::{Schema, input};
-use crate::domain::render::public::{CheckoutSessionView, PublicConfigView};
+use crate::render::public::{CheckoutSessionView, PublicConfigView};
 use crate::service::{Caller, Error};
 
 input! {

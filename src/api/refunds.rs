@@ -5,7 +5,7 @@ use super::tag::Tag;
 use super::transfers::{INVOICE_ID, LIMIT, get, list};
 use crate::domain::TransferKind;
 use crate::domain::fields::Component;
-use crate::domain::render::transfers::RefundView;
+use crate::render::transfers::RefundView;
 
 const REFUND_LIST: Component = Component::List {
     name: "RefundList",

@@ -2,7 +2,8 @@
 
 use super::operation::{Context, Job, Outcome};
 use super::query::{Param, ParamKind};
-use crate::domain::{RefusalCode, TransferKind, render};
+use crate::domain::{RefusalCode, TransferKind};
+use crate::render;
 use crate::service::{Caller, Error, transfers};
 use crate::store;
 

@@ -4,9 +4,9 @@
 //! moves run one at a time, and each runs to its end even if its caller no longer waits.
 
 use crate::clock::Clock;
-use crate::domain::render::activity::RunCause;
 use crate::domain::{Refusal, Time};
 use crate::http::{Inboxes, Throttle, routes};
+use crate::render::activity::RunCause;
 use crate::service::sandbox::controls::{ClockChange, ControlChange, SandboxControls};
 use crate::service::sandbox::snapshots;
 use crate::service::{Error, Json, Service};

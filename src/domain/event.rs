@@ -1,6 +1,5 @@
 //! Types of events, and formats and states of the webhooks that deliver them.
 
-pub mod body;
 pub mod members;
 
 use super::status::InvoiceStatus;
@@ -98,7 +97,7 @@ impl EventType {
     }
 
     /// Returns the type that the event has in the legacy body; `None` if the legacy format has no such event.
-    const fn legacy_type(self) -> Option<EventType> {
+    pub(crate) const fn legacy_type(self) -> Option<EventType> {
         match self {
             EventType::InvoiceOverpaid => Some(EventType::InvoiceConfirmed),
             EventType::AccountApproved | EventType::AccountSuspended => None,

@@ -19,6 +19,7 @@ pub mod email;
 pub mod event;
 pub mod export;
 pub mod fields;
+pub mod figures;
 pub mod following;
 pub mod history;
 pub mod id;
@@ -42,7 +43,6 @@ pub mod qr;
 pub mod quote;
 pub mod rate;
 pub mod refusal;
-pub mod render;
 pub mod requests;
 pub mod resource_change;
 pub mod retry;
@@ -78,6 +78,7 @@ pub use customer::Customer;
 pub use deposit::{Deposit, DepositStatus};
 pub use event::{DeliveryState, EventType, WebhookFormat};
 pub use export::{Cell, ExportKind};
+pub use figures::{FailingEndpoint, FileCounts};
 pub use following::{
     BalanceBatch, BalanceChange, BalanceCheck, ChainPosition, ChainState, ChainStep,
     ChainStepOutcome, ClaimCheck, ForwardStep, OpenObservation, PolledAddress, ReplacedTransaction,

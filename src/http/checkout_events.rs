@@ -10,7 +10,7 @@ use super::route::{Content, Handler, Resource, Route, RouteAnswer, SHARED, Tag};
 use super::state::HttpState;
 use super::subscribers::Subscription;
 use crate::domain::RefusalCode;
-use crate::domain::render::CheckoutEventView;
+use crate::render::CheckoutEventView;
 use crate::service::Error;
 use std::sync::Arc;
 

@@ -3,8 +3,8 @@
 //! Invariant: labels come only from routes and chains, so callers cannot make the page grow.
 
 use crate::domain::apikey;
-use crate::domain::render::chains::ChainView;
 use crate::domain::signature::is_equal_constant_time;
+use crate::render::chains::ChainView;
 use crate::service::certificate::CertificateFigures;
 use crate::service::mail::MailCounts;
 use std::fmt;

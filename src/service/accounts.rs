@@ -5,8 +5,9 @@ use super::page::{self, Page};
 use super::{Error, Json, Scope, Service, audit_log, new_secret};
 use crate::domain::fields::check_one_line;
 use crate::domain::{
-    Account, AccountStatus, Balance, Currency, Mode, Refusal, Time, WebhookEndpoint, id, render,
+    Account, AccountStatus, Balance, Currency, Mode, Refusal, Time, WebhookEndpoint, id,
 };
+use crate::render;
 use crate::store::{PageBounds, Reader, Tx, accounts, balances, endpoints, ledger, payments};
 use serde_json::json;
 

@@ -7,7 +7,7 @@
 //! them when it renders them.
 
 use super::{Error, Service};
-use crate::domain::render::activity::{AttemptView, BodyView, CallView, MailView, RunCause};
+use crate::render::activity::{AttemptView, BodyView, CallView, MailView, RunCause};
 use crate::store::{Changes, events};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};

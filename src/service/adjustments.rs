@@ -5,7 +5,8 @@
 use super::idempotency::{CreateResponse, IdempotencySlot, run_once};
 use super::{Error, Scope, Service, Step, audit_log};
 use crate::domain::ledger::adjustment::CreateAdjustment;
-use crate::domain::{LedgerEntry, LedgerKind, RefType, Refusal, Time, id, render};
+use crate::domain::{LedgerEntry, LedgerKind, RefType, Refusal, Time, id};
+use crate::render;
 use crate::store::{Reader, ledger};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;

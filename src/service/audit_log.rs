@@ -6,8 +6,8 @@
 
 use super::page::{Page, unknown_cursor_error};
 use super::{Error, Json, Service};
-use crate::domain::render::settings::AuditLogEntryView;
 use crate::domain::{LogHead, Refusal, Role, Time, User, id};
+use crate::render::settings::AuditLogEntryView;
 use crate::store::{PageBounds, Tx, accounts, audit_log, history};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};

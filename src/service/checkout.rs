@@ -10,8 +10,9 @@ use crate::domain::confirmations::OnChain;
 use crate::domain::money::is_paid_in_full;
 use crate::domain::{
     Account, Asset, Invoice, InvoiceStatus, Payment, Refusal, RefusalCode, SimulatedAmount, Time,
-    Total, Units, id, quote, render,
+    Total, Units, id, quote,
 };
+use crate::render;
 use crate::store::{Reader, accounts, invoices, payments, quotes};
 use serde_json::value::to_raw_value;
 use std::sync::Arc;

@@ -13,8 +13,9 @@ use crate::domain::payment::simulated_txid;
 use crate::domain::quote::coin_unavailable;
 use crate::domain::{
     Asset, Customer, Deposit, Observation, ObservationOwner, PaymentState, Refusal, RefusalCode,
-    Time, Units, id, render,
+    Time, Units, id,
 };
+use crate::render;
 use crate::store::addresses::{self, AddressOwner};
 use crate::store::{Reader, Tx, deposits};
 use std::sync::Arc;

@@ -3,8 +3,8 @@
 //! Invariant: each time that a secret is shown, the audit log gets an entry.
 
 use super::{Error, Json, SECRET_OVERLAP_MS, Service, audit_log, new_secret};
-use crate::domain::render::endpoints::{CreatedEndpointView, EndpointView, SigningSecretView};
 use crate::domain::{Refusal, Time, WebhookEndpoint};
+use crate::render::endpoints::{CreatedEndpointView, EndpointView, SigningSecretView};
 use crate::store::{Reader, Tx, endpoints};
 use serde_json::value::{to_raw_value, to_value};
 use serde_json::{Map, Value, json};

@@ -156,8 +156,8 @@ fn origin(url: &str) -> String {
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::{EventSubject, origin, record_event};
-    use crate::domain::render::event::{EventDataView, EventView};
     use crate::domain::{EventType, Mode, Time};
+    use crate::render::event::{EventDataView, EventView};
     use crate::service::tests::{seeded_service, write};
     use crate::store::{PageBounds, events};
     use serde_json::value::RawValue;

@@ -3,7 +3,7 @@
 //! Invariant: outside the sandbox no fault is set, and the sandbox's own controls have no faults.
 
 use super::Service;
-use crate::domain::render::sandbox::{CallFaultView, FaultsView};
+use crate::render::sandbox::{CallFaultView, FaultsView};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

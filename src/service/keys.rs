@@ -4,8 +4,8 @@
 
 use super::{Error, audit_log, random_bytes};
 use crate::domain::published_keys::is_sandbox_key;
-use crate::domain::render::keys::KeyView;
 use crate::domain::{KeyClass, Mode, Refusal, RefusalCode, Time, apikey, id};
+use crate::render::keys::KeyView;
 use crate::store::keys::{self, KeyRow};
 use crate::store::{FileKind, Reader, Tx};
 use serde_json::json;

@@ -14,8 +14,8 @@ use crate::domain::link::OPEN_INVOICES_MAX;
 use crate::domain::time::SECOND_MS;
 use crate::domain::{
     Account, Cents, EventType, LinkState, LinkUses, PaymentLink, Refusal, RefusalCode, Time, id,
-    render,
 };
+use crate::render;
 use crate::store::payment_links::{self, StoredPicture};
 use crate::store::{Reader, accounts, invoices};
 use serde_json::value::RawValue;

@@ -10,11 +10,11 @@ mod summaries;
 use super::{Error, Member, Service, Step};
 use crate::domain::mail::SetMailPreferences;
 use crate::domain::mail::attempt::WAITING_MS_MAX;
-use crate::domain::render::mail::MailPreferencesView;
 use crate::domain::time::DAY_MS;
 use crate::domain::{
     Language, MailKind, MailOutcome, MailPreferences, MailProgress, MailText, Mode, Time, id,
 };
+use crate::render::mail::MailPreferencesView;
 use crate::store::mail_messages::{self, NewMail};
 pub use crate::store::mail_messages::{DueMail, MailCounts};
 use crate::store::{FileKind, Reader, mail_preferences, receipts as receipts_table};

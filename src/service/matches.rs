@@ -1,7 +1,7 @@
 //! Finds the objects of an account that a text names, besides invoices.
 
 use super::{Error, Json, Scope, Service};
-use crate::domain::render;
+use crate::render;
 use crate::store::matches;
 
 const MATCHES_MAX: u32 = 50;

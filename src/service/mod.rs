@@ -69,9 +69,9 @@ pub use faults::Faults;
 pub use step::Step;
 pub use users::members::Member;
 
-use crate::domain::render::LinkBuilder;
 use crate::domain::time::DAY_MS;
 use crate::domain::{Account, Progress, ServerLimits, Time};
+use crate::render::LinkBuilder;
 use crate::store::file::{self, FileRow};
 use crate::store::{
     Changes, Durability, FileKind, Reader, Store, StoreError, StoreOptions, Tx, WriteRefusal,

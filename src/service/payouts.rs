@@ -10,8 +10,9 @@ use crate::domain::time::DAY_MS;
 use crate::domain::transfer::inputs::CreatePayout;
 use crate::domain::{
     Account, Cents, Currency, Mode, PayoutAmount, Refusal, RefusalCode, SendingProgress, Time,
-    Transfer, TransferKind, TransferStatus, id, render,
+    Transfer, TransferKind, TransferStatus, id,
 };
+use crate::render;
 use crate::store::{Reader, Tx, accounts, balances, file, payout_addresses, transfers};
 use serde_json::{Map, Value};
 use std::sync::Arc;

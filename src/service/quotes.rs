@@ -14,8 +14,9 @@ use crate::domain::asset::ASSETS;
 use crate::domain::quote::{self, coin_unavailable};
 use crate::domain::{
     Asset, Bps, Currency, Invoice, InvoiceChange, LaggingChains, Mode, Quote, RateQuote, Refusal,
-    RefusalCode, Time, Units, render,
+    RefusalCode, Time, Units,
 };
+use crate::render;
 use crate::store::addresses::{self, AddressOwner};
 use crate::store::wallets::WalletIndex;
 use crate::store::{Reader, Tx, accounts, chains, coins_off, invoice_steps, payments, quotes};

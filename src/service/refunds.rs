@@ -12,8 +12,9 @@ use crate::domain::status::refundable_excess;
 use crate::domain::transfer::inputs::{RequestRefund, SandboxRefund};
 use crate::domain::{
     Cents, Invoice, PaymentState, Refusal, RefusalCode, SendingProgress, Time, Total, Transfer,
-    TransferKind, TransferStatus, address, id, render,
+    TransferKind, TransferStatus, address, id,
 };
+use crate::render;
 use crate::store::{Reader, accounts, payments, transfers};
 use serde_json::{Map, Value};
 use std::sync::Arc;

@@ -7,12 +7,12 @@
 use super::callers::unauthorized;
 use super::idempotency::{CreateResponse, IdempotencySlot, run_once};
 use super::{Error, Json, Scope, Service, Step};
-use crate::domain::server::render;
 use crate::domain::time::MINUTE_MS;
 use crate::domain::{
     Account, AccountStatus, Mode, OrderedServer, Refusal, RefusalCode, ServerOrder, ServerState,
     ServerStep, Time, apikey, id,
 };
+use crate::render;
 use crate::store::{FileKind, Reader, Tx, accounts, reseller_tokens, servers};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -91,7 +91,7 @@ impl Service {
                 check_server_quota(tx, account, quota)?;
                 let server = OrderedServer::new(id::new(now).to_string(), account, order, now);
                 servers::insert(tx, &server)?;
-                Ok(CreateResponse::created(render(&server)?.get().to_owned()))
+                Ok(CreateResponse::created(render::server(&server)?.get().to_owned()))
             };
             run_once(step, slot.as_ref(), &body, order).map(|made| made.body)
         })
@@ -102,7 +102,7 @@ impl Service {
     pub fn servers(&self, scope: &Scope, limit: u32) -> Result<Vec<Json>, Error> {
         self.read(|db| {
             let servers = servers::list(db, scope.account(), limit)?;
-            Ok(servers.iter().map(render).collect::<Result<_, _>>()?)
+            Ok(servers.iter().map(render::server).collect::<Result<_, _>>()?)
         })
     }
 
@@ -112,7 +112,7 @@ impl Service {
     ///
     /// `not_found`.
     pub fn server(&self, scope: &Scope, id: &str) -> Result<Json, Error> {
-        self.read(|db| Ok(render(&owned_server(db, scope.account(), id)?)?))
+        self.read(|db| Ok(render::server(&owned_server(db, scope.account(), id)?)?))
     }
 
     /// Removes a server. An order that has not started is removed at once. An existing server is first removed by the
@@ -140,7 +140,7 @@ impl Service {
                 ServerState::Deleted => DiscardOutcome::Gone,
                 _ => DiscardOutcome::Later,
             };
-            Ok((discarded, render(&server)?))
+            Ok((discarded, render::server(&server)?))
         })
         .await
     }

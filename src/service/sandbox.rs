@@ -19,12 +19,12 @@ use super::users::members;
 use super::{Error, Json, Service, Step, accounts as account_rules, keys, mail, reseller};
 use crate::domain::account::sandbox::{SandboxAccount, SandboxEndpoint};
 use crate::domain::fields::Fields;
-use crate::domain::render::sandbox as render;
 use crate::domain::signature::has_signing_key;
 use crate::domain::time::DAY_MS;
 use crate::domain::{
     Account, AccountStatus, KeyClass, Mode, Refusal, Role, Time, WebhookEndpoint, address, id,
 };
+use crate::render::sandbox as render;
 use crate::store::{Reader, Tx, accounts, endpoints, file, payout_addresses};
 use serde_json::Value;
 use serde_json::value::to_raw_value;

@@ -5,7 +5,8 @@
 use super::events::record_invoice_event;
 use super::followed::lagging_chains;
 use super::{Error, Json, Step};
-use crate::domain::{EventType, Invoice, InvoiceChange, InvoiceStatus, LaggingChains, render};
+use crate::domain::{EventType, Invoice, InvoiceChange, InvoiceStatus, LaggingChains};
+use crate::render;
 use crate::store::{Touched, file, invoice_steps, invoices, payments, quotes};
 
 /// Reason why an invoice is settled.

@@ -13,8 +13,9 @@ use crate::domain::payment::simulated_txid;
 use crate::domain::quote::{amount_due, coin_unavailable};
 use crate::domain::{
     Asset, Cents, Invoice, Observation, ObservationOwner, Overflow, PaymentState, Quote, RateQuote,
-    Refusal, RefusalCode, SimulatedAmount, Time, Total, id, render,
+    Refusal, RefusalCode, SimulatedAmount, Time, Total, id,
 };
+use crate::render;
 use crate::store::{accounts, observations, payments, quotes};
 use std::sync::Arc;
 

@@ -7,15 +7,15 @@ mod first_steps;
 use super::accounts::account_balances;
 use super::followed::nodes::recent_node_changes;
 use super::{Error, Json, Scope, Service};
-use crate::domain::render::account::BalanceView;
-use crate::domain::render::sales::SalesView;
-use crate::domain::render::summary::{
-    AccountSummaryView, DailySalesView, InvoiceCountView, OpenTransfersView, SummaryView,
-    day_number, start_of_day,
-};
 use crate::domain::time::DAY_MS;
 use crate::domain::{
     Cents, Currency, InvoiceStatus, Mode, SalesPeriod, Time, TransferKind, TransferStatus,
+};
+use crate::render::account::BalanceView;
+use crate::render::sales::SalesView;
+use crate::render::summary::{
+    AccountSummaryView, DailySalesView, InvoiceCountView, OpenTransfersView, SummaryView,
+    day_number, start_of_day,
 };
 use crate::store::{Reader, accounts, file, keys, sales_by_hour, summary, transfers};
 use serde_json::value::to_raw_value;

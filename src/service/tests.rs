@@ -11,10 +11,10 @@ use super::pools::claim_address;
 use super::{Caches, Caller, Error, Faults, Requester, Service, Step, init_file, sandbox};
 use crate::domain::asset::Chain;
 use crate::domain::progress::ignore_progress;
-use crate::domain::render::LinkBuilder;
 use crate::domain::{
     Asset, Currency, Mode, RateQuote, Refusal, ServerLimits, StoredObservation, Time, Transfer, id,
 };
+use crate::render::LinkBuilder;
 use crate::store::addresses::AddressOwner;
 use crate::store::paths::with_suffix;
 use crate::store::{

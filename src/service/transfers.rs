@@ -30,8 +30,9 @@ use super::transfers::destination::settle_destination_of;
 use super::{Error, Scope, Step, audit_log};
 use crate::domain::{
     Cents, Posting, Refusal, Time, Transfer, TransferAction, TransferKind, TransferStatus,
-    TransferStep, id, render,
+    TransferStep, id,
 };
+use crate::render;
 use crate::store::booking::{Booking, BookingSource};
 use crate::store::ledger::{insert_booking, unreversed_entries};
 use crate::store::{Reader, Tx, balances, chain_cursors, destinations, invoices, transfers};

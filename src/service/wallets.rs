@@ -8,9 +8,9 @@ pub mod own_addresses;
 
 use super::{Error, Json, audit_log, followed::check_wallet_network};
 use crate::domain::asset::Chain;
-use crate::domain::render::wallets::{WalletCheckView, WalletView};
 use crate::domain::wallet::{self, AddWallet, INDEX_END};
 use crate::domain::{IndexGaps, Refusal, Time, Wallet, WalletIndexes, WalletNetwork, id};
+use crate::render::wallets::{WalletCheckView, WalletView};
 use crate::store::backup::GAP;
 use crate::store::file::restore_count;
 use crate::store::wallets::{self, NewWallet, WalletRow};

@@ -9,11 +9,11 @@ pub mod resending;
 
 use super::page::{self, Page};
 use super::{Error, Json, Service};
-use crate::domain::event::body::render_legacy_body;
-use crate::domain::render::sandbox_deliveries::{SandboxAttemptView, SandboxDeliveryView};
 use crate::domain::retry::{ATTEMPTS_MAX, next_attempt};
 use crate::domain::signature::{service_signature, standard_webhooks_signature};
 use crate::domain::{ResourceKind, Time, WebhookFormat};
+use crate::render::event_body::render_legacy_body;
+use crate::render::sandbox_deliveries::{SandboxAttemptView, SandboxDeliveryView};
 use crate::store::deliveries::{self, DeliveryRow};
 pub use crate::store::deliveries::{
     AttemptSignatures, DeliveryAttempt, DeliveryQueue, DueDelivery, WaitingQueue,

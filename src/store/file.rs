@@ -3,8 +3,7 @@
 use super::statement::{statements, text};
 use super::states::ValueKind;
 use super::{FileKind, StoreError, Tx};
-use crate::domain::Time;
-use crate::domain::render::sandbox::CountsView;
+use crate::domain::{FileCounts, Time};
 
 /// The only row of the table `file`.
 pub struct FileRow {
@@ -36,12 +35,12 @@ statements! {
         events = "(select count(*) from events)",
         deliveries = "(select count(*) from deliveries)",
         deliveries_pending = "(select count(*) from deliveries where state = 'pending')",
-    ) -> CountsView {
-        Ok(CountsView { invoices, payments, payouts, refunds, events, deliveries, deliveries_pending })
+    ) -> FileCounts {
+        Ok(FileCounts { invoices, payments, payouts, refunds, events, deliveries, deliveries_pending })
     }
 
     /// Returns the number of invoices, payments, payouts, refunds, events and deliveries.
-    pub fn counts(db) -> Option<CountsView> = select "";
+    pub fn counts(db) -> Option<FileCounts> = select "";
 
     /// Returns how many times a server has continued from a restored copy.
     pub fn restore_count(db) -> (restored: i64) = "select ifnull(max(restored), 0) as restored from file";

@@ -4,16 +4,17 @@
 
 use super::statement::statements;
 use super::{Reader, StoreError};
-use crate::domain::render::summary::FailingEndpointView;
-use crate::domain::{Cents, Currency, InvoiceStatus, Mode, Time, TransferKind, TransferStatus};
+use crate::domain::{
+    Cents, Currency, FailingEndpoint, InvoiceStatus, Mode, Time, TransferKind, TransferStatus,
+};
 
 statements! {
-    row read(id, url, failing_since, failed_attempts, last_attempt_at, last_status, last_error) -> FailingEndpointView {
-        Ok(FailingEndpointView { id, url, failing_since, failed_attempts, last_attempt_at, last_status, last_error })
+    row read(id, url, failing_since, failed_attempts, last_attempt_at, last_status, last_error) -> FailingEndpoint {
+        Ok(FailingEndpoint { id, url, failing_since, failed_attempts, last_attempt_at, last_status, last_error })
     }
 
     /// Returns the failing endpoints of an account for one mode, oldest first.
-    pub fn failing_endpoints(db, account: i64, mode: Mode) -> Vec<FailingEndpointView> =
+    pub fn failing_endpoints(db, account: i64, mode: Mode) -> Vec<FailingEndpoint> =
         file "sql/summary/failing_endpoints.sql";
 
     /// Returns the numbers of open invoices of an account, by status. Leaves out statuses without invoices.

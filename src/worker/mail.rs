@@ -9,9 +9,9 @@ mod smtp_thread;
 
 use super::{NextStep, Worker};
 use crate::clock::{Clock, Stopwatch};
-use crate::domain::render::activity::MailView;
 use crate::domain::{MailOutcome, MailState, Time};
 use crate::outbound::smtp::{MailContent, PreparedMail, SmtpFailure, SmtpSettings};
+use crate::render::activity::MailView;
 use crate::service::activity::{Activity, ActivityEntry};
 use crate::service::mail::DueMail;
 use crate::service::{Error, Service};

@@ -14,16 +14,17 @@ const VALUES: &str = "serde serde_json time uuid";
 const LAYERS: &[&str] = &[
     "domain | | VALUES base16ct base64 bech32 bs58 crc32fast curve25519_dalek hmac k256 qrcodegen ripemd rust_decimal \
      sha2 sha3 totp_rs",
+    "render | domain | VALUES sha2",
     "store | domain | VALUES log r2d2 r2d2_sqlite rusqlite rustix scheduled_thread_pool tokio::sync",
-    "service | domain store | VALUES argon2 getrandom log",
-    "api | domain store service | VALUES percent_encoding",
-    "http | api service domain clock web | VALUES askama::Template http_body_util hyper hyper_util log percent_encoding \
+    "service | domain render store | VALUES argon2 getrandom log",
+    "api | domain render store service | VALUES percent_encoding",
+    "http | api service render domain clock web | VALUES askama::Template http_body_util hyper hyper_util log percent_encoding \
      tokio tokio_rustls",
     "outbound | domain clock | VALUES lettre log percent_encoding rustls ureq webpki_roots",
     "chain | domain outbound clock | VALUES base16ct base64 k256 log ripemd rustls rustls_native_certs scrypt sha2 \
      ureq webpki_roots",
     "acme | domain | VALUES bytes http_body_util instant_acme log rcgen rustls tokio ureq",
-    "worker | service chain acme outbound domain clock | VALUES close_fds log rustix tokio",
+    "worker | service render chain acme outbound domain clock | VALUES close_fds log rustix tokio",
     "clock | domain | rustix::time time",
     "web | domain | askama flate2",
     "config | domain | clap",

@@ -6,7 +6,7 @@ use crate::api::query::{Param, ParamKind};
 use crate::api::tag::Tag;
 use crate::domain::RefusalCode;
 use crate::domain::fields::{Component, Schema};
-use crate::domain::render::settings::AuditLogEntryView;
+use crate::render::settings::AuditLogEntryView;
 use crate::service::audit_log::AuditLogQuery;
 use crate::service::{Error, Member};
 

@@ -5,7 +5,7 @@ use crate::api::operation::{Answer, Context, Job, Operation, OperationFn, Outcom
 use crate::api::params::MODE;
 use crate::api::tag::Tag;
 use crate::domain::RefusalCode;
-use crate::domain::render::customer::CustomerAddressesView;
+use crate::render::customer::CustomerAddressesView;
 use crate::service::{Error, Member};
 
 pub const OPERATIONS: [&Operation; 2] = [&LIST_DEPOSITS, &GET];

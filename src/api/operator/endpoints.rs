@@ -9,10 +9,8 @@ use crate::domain::fields::rule::{
 };
 use crate::domain::fields::text_rule::{UrlRule, url};
 use crate::domain::fields::{Component, Fields, ViewField, input, schema};
-use crate::domain::render::endpoints::{
-    CreatedEndpointView, EVENT_TYPES, EndpointView, SigningSecretView,
-};
 use crate::domain::{EventType, Mode, Refusal, WebhookEndpoint, WebhookFormat, id};
+use crate::render::endpoints::{CreatedEndpointView, EVENT_TYPES, EndpointView, SigningSecretView};
 use crate::service::endpoints::{self, find};
 use crate::service::{Error, Member, Service, Step};
 use crate::store;

@@ -9,7 +9,7 @@ use crate::api::query::Param;
 use crate::api::tag::Tag;
 use crate::domain::RefusalCode;
 use crate::domain::ledger::adjustment::CreateAdjustment;
-use crate::domain::render::account::LedgerEntryView;
+use crate::render::account::LedgerEntryView;
 use crate::service::{Error, Member};
 use std::sync::Arc;
 

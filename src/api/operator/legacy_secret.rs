@@ -5,7 +5,7 @@ use crate::api::operation::{
 };
 use crate::api::tag::Tag;
 use crate::domain::Time;
-use crate::domain::render::endpoints::SigningSecretView;
+use crate::render::endpoints::SigningSecretView;
 use crate::service::{Error, Member, SECRET_OVERLAP_MS, Step, audit_log, new_secret};
 use crate::store::{Tx, accounts};
 use serde_json::json;

@@ -4,7 +4,7 @@
 use crate::api::operation::{Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN};
 use crate::api::tag::Tag;
 use crate::domain::mail::{SetMailPreferences, SetReceipts};
-use crate::domain::render::mail::{MailPreferencesView, ReceiptsView};
+use crate::render::mail::{MailPreferencesView, ReceiptsView};
 use crate::service::{Error, Member, Step};
 use std::sync::Arc;
 

@@ -5,7 +5,7 @@ use crate::api::params::MODE;
 use crate::api::query::{Param, ParamKind};
 use crate::api::tag::Tag;
 use crate::domain::fields::Component;
-use crate::domain::render::matches::MatchView;
+use crate::render::matches::MatchView;
 use crate::service::{Error, Member};
 
 const MATCH_LIST: Component = Component::List {

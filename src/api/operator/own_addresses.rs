@@ -6,8 +6,8 @@ use crate::api::operation::{
 use crate::api::tag::Tag;
 use crate::domain::Mode;
 use crate::domain::fields::Component;
-use crate::domain::render::wallets::OwnAddressView;
 use crate::domain::wallet::{AddOwnAddress, refuse_secrets_in_body};
+use crate::render::wallets::OwnAddressView;
 use crate::service::wallets::own_addresses::declare_own_address;
 use crate::service::{Error, Member};
 use crate::store::own_transfers::own_addresses;

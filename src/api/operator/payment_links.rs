@@ -9,8 +9,8 @@ use crate::api::tag::Tag;
 use crate::domain::fields::{Component, Schema};
 use crate::domain::link::{ChangePaymentLink, CreatePaymentLink};
 use crate::domain::picture::PICTURE_BYTES_MAX;
-use crate::domain::render::{InvoiceView, PaymentLinkView};
 use crate::domain::{PaymentLink, Picture, PictureFormat, RefusalCode};
+use crate::render::{InvoiceView, PaymentLinkView};
 use crate::service::links::editing::{
     change_link, create_link, owned_link, remove_link_picture, set_link_picture,
 };

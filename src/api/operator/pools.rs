@@ -6,7 +6,7 @@ use crate::api::operation::{
 use crate::api::tag::Tag;
 use crate::domain::Refusal;
 use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, schema};
-use crate::domain::render::pools::{PoolImportView, PoolListView};
+use crate::render::pools::{PoolImportView, PoolListView};
 use crate::service::pools::{chain_of_imported_pool, import, list};
 use crate::service::{Error, Member};
 use serde_json::Value;

@@ -2,7 +2,7 @@
 
 use crate::api::operation::{Answer, Context, Job, Operation, OperationFn, Outcome, PLAIN};
 use crate::api::tag::Tag;
-use crate::domain::render::rates::RatesView;
+use crate::render::rates::RatesView;
 use crate::service::{Error, Member};
 
 pub const OPERATIONS: [&Operation; 1] = [&GET];

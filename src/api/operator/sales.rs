@@ -5,7 +5,7 @@ use crate::api::params::MODE;
 use crate::api::query::{Param, ParamKind};
 use crate::api::tag::Tag;
 use crate::domain::SalesPeriod;
-use crate::domain::render::sales::SalesView;
+use crate::render::sales::SalesView;
 use crate::service::{Error, Member};
 
 pub const OPERATIONS: [&Operation; 1] = [&GET];

@@ -6,8 +6,8 @@ use crate::api::reseller::SERVER_LIST;
 use crate::api::tag::Tag;
 use crate::domain::fields::Component;
 use crate::domain::server::outcome::DecideServer;
-use crate::domain::server::{OperatedServerView, render_for_operator};
 use crate::domain::{OperatorStep, OrderedServer, Refusal, RefusalCode, ServerStatus, ServerStep};
+use crate::render::servers::{OperatedServerView, server_for_operator};
 use crate::service::{Error, Json, Member, Step, audit_log};
 use crate::store::{Reader, accounts, servers};
 use serde_json::json;
@@ -133,5 +133,5 @@ fn list_account_servers(context: &Context<'_>, member: &Member) -> Result<Job, E
 /// Renders a server as JSON for operators.
 fn server_json(db: &Reader<'_>, server: &OrderedServer) -> Result<Json, Error> {
     let account = accounts::by_seq(db, server.account)?;
-    Ok(render_for_operator(server, &account.id)?)
+    Ok(server_for_operator(server, &account.id)?)
 }

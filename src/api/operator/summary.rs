@@ -5,7 +5,7 @@ use crate::api::operation::{Answer, Context, Job, Operation, OperationFn, Outcom
 use crate::api::params::MODE;
 use crate::api::tag::Tag;
 use crate::domain::Mode;
-use crate::domain::render::summary::{AccountSummaryView, SummaryView};
+use crate::render::summary::{AccountSummaryView, SummaryView};
 use crate::service::{Error, Member};
 
 pub const OPERATIONS: [&Operation; 2] = [&GET_OF_ACCOUNT, &GET];

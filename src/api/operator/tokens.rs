@@ -5,8 +5,8 @@ use crate::api::operation::{
 };
 use crate::api::tag::Tag;
 use crate::domain::fields::Component;
-use crate::domain::render::tokens::{CreatedResellerTokenView, ResellerTokenView};
 use crate::domain::{Refusal, RefusalCode, Time, apikey};
+use crate::render::tokens::{CreatedResellerTokenView, ResellerTokenView};
 use crate::service::{Error, Member, Step, audit_log, keys, reseller};
 use crate::store::Tx;
 use crate::store::reseller_tokens::{self, TokenRow};

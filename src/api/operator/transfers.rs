@@ -9,14 +9,14 @@ use crate::api::tag::Tag;
 use crate::api::transfers::{INVOICE_ID, LIMIT, LIMIT_DEFAULT, PAYOUT_REFUSALS};
 use crate::domain::fields::{Component, Schema};
 use crate::domain::qr::Qr;
-use crate::domain::render::approvals::ApprovalView;
-use crate::domain::render::transfers::{
+use crate::domain::transfer::inputs::{CreatePayout, MoveTransfer, RequestRefund};
+use crate::domain::{Mode, OnChainState, RefusalCode, TransferKind, TransferStatus};
+use crate::render::approvals::ApprovalView;
+use crate::render::transfers::{
     BegunView, DashboardPayoutDetailView, DashboardPayoutView, DashboardRefundDetailView,
     DashboardRefundView,
 };
-use crate::domain::render::{self, ToSend};
-use crate::domain::transfer::inputs::{CreatePayout, MoveTransfer, RequestRefund};
-use crate::domain::{Mode, OnChainState, RefusalCode, TransferKind, TransferStatus};
+use crate::render::{self, ToSend};
 use crate::service::transfers::listing::TransferListFilter;
 use crate::service::{Error, Member, Requester};
 use std::sync::Arc;

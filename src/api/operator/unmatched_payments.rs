@@ -6,9 +6,9 @@ use crate::api::operation::{
 use crate::api::query::{Param, ParamKind};
 use crate::api::tag::Tag;
 use crate::domain::fields::{Component, Schema};
-use crate::domain::render::unmatched::{AssignmentView, UnmatchedPaymentView};
 use crate::domain::unmatched::{AssignUnmatchedPayment, ResolveUnmatchedPayment};
 use crate::domain::{Refusal, RefusalCode};
+use crate::render::unmatched::{AssignmentView, UnmatchedPaymentView};
 use crate::service::intake::assign::{Assignee, assign_unmatched_payment};
 use crate::service::intake::undo::undo_outcome;
 use crate::service::intake::unmatched::{

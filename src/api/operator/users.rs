@@ -4,9 +4,9 @@ use crate::api::operation::{
     Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN, RecentPassword,
 };
 use crate::api::tag::Tag;
-use crate::domain::render::operator::{USER_LIST, UserView, user};
 use crate::domain::user::inputs::{ChangeUser, CreateUser};
 use crate::domain::{Refusal, RefusalCode, Role};
+use crate::render::operator::{USER_LIST, UserView, user};
 use crate::service::users::{NewUser, UserWithAccount};
 use crate::service::{Error, Json, Member};
 use std::sync::Arc;

@@ -5,8 +5,8 @@ use crate::api::operation::{
 };
 use crate::api::tag::Tag;
 use crate::domain::fields::Component;
-use crate::domain::render::wallets::{WalletCheckView, WalletView};
 use crate::domain::wallet::AddWallet;
+use crate::render::wallets::{WalletCheckView, WalletView};
 use crate::service::wallets::{self, WalletToAdd};
 use crate::service::{Error, Member};
 

@@ -10,8 +10,8 @@ use crate::api::tag::Tag;
 use crate::domain::fields::input;
 use crate::domain::fields::rule::{FlagOrFalseRule, integer};
 use crate::domain::fields::text_rule::{constant, text};
-use crate::domain::render::sandbox::CallFaultView;
 use crate::domain::{Refusal, RefusalCode};
+use crate::render::sandbox::CallFaultView;
 use crate::service::Error;
 
 input! {

@@ -7,8 +7,8 @@ use crate::api::tag::Tag;
 use crate::domain::RefusalCode;
 use crate::domain::fields::{Component, schema};
 use crate::domain::payment::inputs::{SandboxPayment, SandboxPaymentState};
-use crate::domain::render::InvoiceView;
-use crate::domain::render::sandbox::SandboxPaymentSeenView;
+use crate::render::InvoiceView;
+use crate::render::sandbox::SandboxPaymentSeenView;
 use crate::service::Error;
 use std::sync::Arc;
 

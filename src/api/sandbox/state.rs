@@ -5,7 +5,7 @@ use crate::api::operation::{
 };
 use crate::api::tag::Tag;
 use crate::domain::Refusal;
-use crate::domain::render::sandbox::SandboxStateView;
+use crate::render::sandbox::SandboxStateView;
 use crate::service::Error;
 use crate::service::sandbox::controls::ControlChange;
 use std::sync::Arc;

@@ -2,9 +2,9 @@
 
 use crate::api::operation::{Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN};
 use crate::api::tag::Tag;
-use crate::domain::render::transfers::{PayoutView, RefundView};
 use crate::domain::transfer::inputs::{SandboxMoveTransfer, SandboxRefund};
 use crate::domain::{RefusalCode, TransferKind};
+use crate::render::transfers::{PayoutView, RefundView};
 use crate::service::Error;
 use std::sync::Arc;
 

@@ -4,7 +4,7 @@ use crate::api::operation::{Answer, Context, Job, Operation, OperationFn, Outcom
 use crate::api::query::{Param, ParamKind};
 use crate::api::tag::Tag;
 use crate::domain::fields::{Schema, view};
-use crate::domain::render::sandbox_deliveries::SandboxDeliveryView;
+use crate::render::sandbox_deliveries::SandboxDeliveryView;
 use crate::service::Error;
 
 /// Maximum and default of the parameter `limit`.

@@ -5,11 +5,11 @@
 
 use crate::clock::Stopwatch;
 use crate::domain::Refusal;
-use crate::domain::render::activity::CallView;
 use crate::http::reply::Reply;
 use crate::http::route::Route;
 use crate::http::router::RouteMatch;
 use crate::http::state::{HttpState, RequestId};
+use crate::render::activity::CallView;
 use crate::service::activity::{ActivityEntry, body_view, unstored_body_view};
 use crate::service::sandbox::is_sandbox_key;
 use hyper::body::Bytes;

@@ -4,12 +4,12 @@
 
 use super::parameters::Parameter;
 use crate::domain::fields::Component;
-use crate::domain::render::InvoiceView;
-use crate::domain::render::account::AccountView;
-use crate::domain::render::customer::DepositView;
-use crate::domain::render::event::{EventView, LegacyEventView};
-use crate::domain::render::transfers::{PayoutView, RefundView};
 use crate::domain::{EventType, WebhookFormat};
+use crate::render::InvoiceView;
+use crate::render::account::AccountView;
+use crate::render::customer::DepositView;
+use crate::render::event::{EventView, LegacyEventView};
+use crate::render::transfers::{PayoutView, RefundView};
 use serde_json::{Value, json};
 
 /// Name and description of the tag of all webhooks.

@@ -5,7 +5,6 @@
 use crate::domain::chain::Chain;
 use crate::domain::fields::text_rule::text;
 use crate::domain::fields::{Component, input};
-use crate::domain::render::chain_nodes::{ChainNodeView, TriedNodeView};
 use crate::domain::{Refusal, RefusalCode};
 use crate::http::auth::Operator;
 use crate::http::node_trials::NodeTrials;
@@ -14,6 +13,7 @@ use crate::http::request::Call;
 use crate::http::route::{
     Body, Handler, PRIVATE, RecentPassword, Resource, Route, RouteAnswer, Tag,
 };
+use crate::render::chain_nodes::{ChainNodeView, TriedNodeView};
 use crate::service::{Error, Json};
 
 /// Largest number of characters of a url.

@@ -4,7 +4,6 @@
 //! own account.
 
 use crate::domain::ResourceChange;
-use crate::domain::render::changes::{ChangedKinds, ChangesView};
 use crate::http::auth::session_cookie;
 use crate::http::event_stream::{EventSource, event, reply};
 use crate::http::reply::Reply;
@@ -12,6 +11,7 @@ use crate::http::request::{Call, Param, ParamKind};
 use crate::http::resource_changes::ChangesSince;
 use crate::http::route::{Content, Handler, PRIVATE, Resource, Route, RouteAnswer, Tag};
 use crate::http::state::HttpState;
+use crate::render::changes::{ChangedKinds, ChangesView};
 use crate::service::{Error, Member};
 use crate::web::VERSION;
 use std::sync::Arc;

@@ -1,14 +1,15 @@
 //! Confirms and changes a user's own password, and creates the first operator.
 
-use crate::domain::render::operator::UserView;
 use crate::domain::user::inputs::{ChangePassword, ConfirmPassword, SetUp};
-use crate::domain::{Refusal, RefusalCode, render};
+use crate::domain::{Refusal, RefusalCode};
 use crate::http::operator::session::with_session_cookie;
 use crate::http::password::{self, ClientIdentity};
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::http::route::{Body, Handler, PRIVATE, Resource, Route, RouteAnswer, Tag};
 use crate::http::second_factor_code::run_with_code;
+use crate::render;
+use crate::render::operator::UserView;
 use crate::service::users::FirstOperator;
 use crate::service::users::members::NewSession;
 use crate::service::{Error, Member};

@@ -1,7 +1,6 @@
 //! Turns the second factor of the signed-in user on or off.
 
 use crate::domain::qr::Qr;
-use crate::domain::render::operator::{NewSecondFactorView, RecoveryCodesView};
 use crate::domain::second_factor::CODE_MISSING;
 use crate::domain::user::inputs::SecondFactorCode;
 use crate::domain::{EnteredCode, Refusal, RefusalCode};
@@ -12,6 +11,7 @@ use crate::http::route::{
     Body, Handler, PRIVATE, RecentPassword, Resource, Route, RouteAnswer, Tag,
 };
 use crate::http::second_factor_code::CodeAttempt;
+use crate::render::operator::{NewSecondFactorView, RecoveryCodesView};
 use crate::service::{Error, Member};
 use hyper::StatusCode;
 use serde_json::value::to_raw_value;

@@ -1,14 +1,15 @@
 //! Signs users in to the operator interface, and signs them out.
 
-use crate::domain::render::operator::SessionView;
 use crate::domain::user::inputs::SignIn;
-use crate::domain::{RefusalCode, SiteUrl, Time, render};
+use crate::domain::{RefusalCode, SiteUrl, Time};
 use crate::http::auth::{check_same_site, cookie_name, session_cookie};
 use crate::http::password::{self, ClientIdentity};
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::http::route::{Body, Handler, PRIVATE, Resource, Route, RouteAnswer, Tag};
 use crate::http::second_factor_code::run_with_code;
+use crate::render;
+use crate::render::operator::SessionView;
 use crate::service::users::members::NewSession;
 use crate::service::{Error, Member};
 use hyper::StatusCode;

@@ -4,15 +4,15 @@
 //! received them, the listener receives the number of missed items.
 
 use super::masked;
-use crate::domain::render::activity::{
-    ACTIVITY, AttemptView, BodyView, CallView, EventActivityView, MissedView, RunView,
-};
 use crate::http::event_stream::{EventSource, event, event_without_id, reply};
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};
 use crate::http::route::{Content, Handler, PLAIN, Resource, Route, RouteAnswer, Tag};
 use crate::http::state::HttpState;
 use crate::http::state::sandbox::Sandbox;
+use crate::render::activity::{
+    ACTIVITY, AttemptView, BodyView, CallView, EventActivityView, MissedView, RunView,
+};
 use crate::service::Error;
 use crate::service::activity::{ActivityEntry, ListenerItem, Run};
 use std::sync::Arc;

@@ -2,7 +2,6 @@
 
 use crate::domain::fields::rule::{OrNull, integer};
 use crate::domain::fields::{Component, input};
-use crate::domain::render::sandbox::InboxMessage;
 use crate::domain::time::parse_duration_ms;
 use crate::domain::{EventType, Refusal, RefusalCode};
 use crate::http::reply::Reply;
@@ -10,6 +9,7 @@ use crate::http::request::{Call, Param, ParamKind};
 use crate::http::route::{Body, Handler, PLAIN, Resource, Route, RouteAnswer, Tag};
 use crate::http::state::inbox::{Behaviour, Message};
 use crate::http::state::sandbox::Sandbox;
+use crate::render::sandbox::InboxMessage;
 use crate::service::{Error, Json};
 use hyper::StatusCode;
 use serde_json::value::to_raw_value;

@@ -2,9 +2,9 @@
 //!
 //! Invariant: inboxes exist only in memory, and their number and size are bounded.
 
-use crate::domain::render::sandbox::InboxMessage;
 use crate::domain::signature::hex;
 use crate::domain::{Time, json};
+use crate::render::sandbox::InboxMessage;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;

@@ -3,7 +3,8 @@
 use super::destinations::for_each_transfer;
 use super::{AuditFinding, Error, PAGE};
 use crate::domain::confirmations::OnChain;
-use crate::domain::{Invoice, Payment, Quote, ReviewKind, Units, render};
+use crate::domain::{Invoice, Payment, Quote, ReviewKind, Units};
+use crate::render;
 use crate::store::{Reader, audit_log, deposits, events, transfer_reviews};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;

@@ -7,11 +7,11 @@ use crate::domain::asset::{ASSETS, Chain};
 use crate::domain::claim::{ClaimPayment, OPEN_MAX};
 use crate::domain::fields::Fields;
 use crate::domain::observation::{CLAIMS_FROM, CONTRACTS_FROM, REPLACED_FROM};
-use crate::domain::render::claims::ClaimView;
 use crate::domain::{
     Asset, AssetKind, ChainPosition, Claim, ClaimCheck, ClaimOutcome, Mode, Observation, Refusal,
     RefusalCode, StoredObservation, Time, Units, address, id, wallet,
 };
+use crate::render::claims::ClaimView;
 use crate::service::observations::record_observation;
 use crate::service::{Error, Service, Step, audit_log};
 use crate::store::{Reader, Tx, addresses, claims, observations, pool_addresses, unexplained};

@@ -3,11 +3,9 @@
 //! Invariant: the url of a node may hold a login. Responses, the log and the audit log show only scheme, host and port.
 
 use crate::domain::chain::{CHAINS, Chain};
-use crate::domain::render::chain_nodes::{
-    ChainNodeView, NodeChangeView, NodeSource, TriedNodeView,
-};
 use crate::domain::time::DAY_MS;
 use crate::domain::{Refusal, RefusalCode, Time};
+use crate::render::chain_nodes::{ChainNodeView, NodeChangeView, NodeSource, TriedNodeView};
 use crate::service::audit_log::record;
 use crate::service::{Error, Json, Service, Step};
 use crate::store::chain_nodes::{self, ChainNodeRow};

@@ -4,13 +4,13 @@
 
 use super::{LiveChain, ReportedChainState};
 use crate::domain::asset::{ASSETS, Chain};
-use crate::domain::render::chains::{
-    ChainView, SET_ASIDE_MAX, SetAsideView, UNEXPLAINED_MAX, UnexplainedView,
-};
 use crate::domain::set_aside::set_aside_problem;
 use crate::domain::time::SECOND_MS;
 use crate::domain::wallet::stopped_wallet_problem;
 use crate::domain::{LaggingChains, Mode, SetAside, Time};
+use crate::render::chains::{
+    ChainView, SET_ASIDE_MAX, SetAsideView, UNEXPLAINED_MAX, UnexplainedView,
+};
 use crate::service::{Error, Service};
 use crate::store::unexplained::{self, UnexplainedBalance};
 use crate::store::{FileKind, Reader, chain_cursors, chains, rescans, set_aside, wallets};

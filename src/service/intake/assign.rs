@@ -4,11 +4,11 @@
 //! After the assignment, the payment is treated like any other payment or deposit.
 
 use crate::domain::quote::coin_unavailable;
-use crate::domain::render::unmatched::assignment;
 use crate::domain::{
     AuditedAction, ObservationOwner, PaymentState, Refusal, RefusalCode, StoredObservation, Time,
     UnmatchedPayment, UnmatchedResolution, id,
 };
+use crate::render::unmatched::assignment;
 use crate::service::intake::deposit::{book_deposit, insert_seen_deposit};
 use crate::service::intake::payment::{book_payment, record_payment};
 use crate::service::quotes::quote_unrequested_coin;

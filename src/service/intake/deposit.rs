@@ -6,8 +6,9 @@
 use super::payment::{PaymentChange, book_change, fiat_value};
 use crate::domain::{
     Cents, Currency, Customer, Deposit, DepositStatus, EventType, Observation, ObservationOwner,
-    PaymentState, RefType, Time, UnmatchedReason, id, render,
+    PaymentState, RefType, Time, UnmatchedReason, id,
 };
+use crate::render;
 use crate::service::events::{EventSubject, record_event};
 use crate::service::rates::NoRate;
 use crate::service::{Error, Step};

@@ -3,14 +3,14 @@
 //!
 //! `observations` stores them, `assign` assigns them, and `undo` reopens them.
 
-use crate::domain::render::unmatched::{
-    AssignmentCandidate, UnmatchedContext, unmatched_payment as rendered,
-};
 use crate::domain::text_enum::text_enum;
 use crate::domain::unmatched::ResolveUnmatchedPayment;
 use crate::domain::{
     Cents, Currency, PaymentState, Refusal, RefusalCode, Time, UnmatchedPayment, UnmatchedReason,
     UnmatchedResolution,
+};
+use crate::render::unmatched::{
+    AssignmentCandidate, UnmatchedContext, unmatched_payment as rendered,
 };
 use crate::service::page::{self, Page};
 use crate::service::{Error, Json, Service, Step, audit_log};

@@ -6,8 +6,9 @@ use crate::domain::invoice::draft::{self, CreateInvoice};
 use crate::domain::time::SECOND_MS;
 use crate::domain::{
     Account, Asset, Cents, EventType, Invoice, InvoiceChange, InvoiceStatus, LaggingChains, Mode,
-    Refusal, RefusalCode, Time, id, render,
+    Refusal, RefusalCode, Time, id,
 };
+use crate::render;
 use crate::service::events::record_invoice_event;
 use crate::service::idempotency::{CreateResponse, IdempotencySlot, run_once};
 use crate::service::quotes::first_quote_of_new_invoice;

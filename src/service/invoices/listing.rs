@@ -2,8 +2,9 @@
 
 use crate::domain::timeline::{Sums, timeline};
 use crate::domain::{
-    Currency, Invoice, InvoiceHistory, InvoiceStatus, PaymentFacts, Time, TransferKind, render,
+    Currency, Invoice, InvoiceHistory, InvoiceStatus, PaymentFacts, Time, TransferKind,
 };
+use crate::render;
 use crate::service::lookups::owned_invoice;
 use crate::service::page::{self, Page, none_if_not_found};
 use crate::service::refunds::REFUNDS_MAX;

@@ -3,7 +3,8 @@
 //! Invariant: the price of a link is allowed for an invoice of its account.
 
 use crate::domain::link::PICTURES_MAX;
-use crate::domain::{LinkUses, PaymentLink, Picture, Refusal, RefusalCode, Time, id, render};
+use crate::domain::{LinkUses, PaymentLink, Picture, Refusal, RefusalCode, Time, id};
+use crate::render;
 use crate::service::links::{find, link_not_found};
 use crate::service::page::{self, Page, none_if_not_found};
 use crate::service::{Error, Json, Scope, Service, Step, audit_log};

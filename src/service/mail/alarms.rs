@@ -155,7 +155,7 @@ impl Service {
 
     fn lagging_chains(&self, now: Time) -> Result<Vec<AlarmCondition>, Error> {
         let lagging = self.chain_views(now)?.into_iter().filter(|one| !one.keeps_up);
-        let condition = |one: crate::domain::render::chains::ChainView| AlarmCondition {
+        let condition = |one: crate::render::chains::ChainView| AlarmCondition {
             kind: AlarmKind::Chain,
             object: one.chain.to_string(),
             account: None,

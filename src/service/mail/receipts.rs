@@ -6,9 +6,9 @@
 use super::{Error, OutgoingMail, Service};
 use crate::domain::language::AUTO;
 use crate::domain::mail::receipt::{RECEIPTS_DAILY_MAX, receipt};
-use crate::domain::render::mail::ReceiptsView;
 use crate::domain::time::DAY_MS;
 use crate::domain::{Account, Invoice, Language, MailKind, ReceiptFacts, Time};
+use crate::render::mail::ReceiptsView;
 use crate::service::mail::queue_mail;
 use crate::service::{Step, audit_log};
 use crate::store::{Reader, Tx, accounts, receipts};

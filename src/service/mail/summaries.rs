@@ -4,9 +4,9 @@
 
 use super::{Error, OutgoingMail, Service};
 use crate::domain::mail::messages::{date_text, day_summary};
-use crate::domain::render::summary::{day_number, start_of_day};
 use crate::domain::time::MINUTE_MS;
 use crate::domain::{DaySales, Language, MailKind, Mode, Time};
+use crate::render::summary::{day_number, start_of_day};
 use crate::service::Step;
 use crate::service::mail::queue_mail;
 use crate::store::{accounts, mail_alarms, mail_preferences, summary};

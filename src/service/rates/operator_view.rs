@@ -5,7 +5,8 @@
 use super::coin_market;
 use crate::domain::asset::{ASSETS, coin_symbols};
 use crate::domain::rate::rate_from_file;
-use crate::domain::{CoinMarket, Currency, Mode, NoRateReason, Time, render};
+use crate::domain::{CoinMarket, Currency, Mode, NoRateReason, Time};
+use crate::render;
 use crate::service::{Error, Json, Service};
 use crate::store::{FileKind, Reader, coins_off, keys, rate_sources};
 

@@ -9,12 +9,12 @@ use super::target::{PaymentTarget, parse_amount};
 use crate::domain::fields::Fields;
 use crate::domain::observation::OUTPUTS_MAX;
 use crate::domain::payment::inputs::{SandboxOutput, SandboxPayment, SandboxPaymentState};
-use crate::domain::render::sandbox::SandboxTransaction;
 use crate::domain::{
     Asset, InputSource, IntakeOutcome, Mode, Observation, ObservationChange, ObservationKey,
     PaymentState, Refusal, RefusalCode, SandboxPaymentStep, StoredObservation, Time, Units,
     UnmatchedResolution, id,
 };
+use crate::render::sandbox::SandboxTransaction;
 use crate::service::observations::{change_observation, record_observation};
 use crate::service::sandbox::payments::depth::{remove_payment_from_block, set_confirmations};
 use crate::service::sandbox::target::payment_target;

@@ -1,7 +1,7 @@
 //! First steps of an account: computes from the file which steps to a real payment are done.
 
-use crate::domain::render::first_steps::{FirstStep, FirstStepView, FirstStepsView};
 use crate::domain::{Cents, Currency, KeyClass, Mode, Time};
+use crate::render::first_steps::{FirstStep, FirstStepView, FirstStepsView};
 use crate::service::{Error, Json, Scope, Service};
 use crate::store::{Reader, balances, endpoints, keys};
 use serde_json::value::to_raw_value;

@@ -13,8 +13,9 @@ use crate::domain::transfer::request::{parse_txid, parse_txid_on};
 use crate::domain::{
     Refusal, RefusalCode, ReviewKind, SendingHold, SendingState, SettledBy, Settlement, Time,
     Transfer, TransferActKind, TransferAction, TransferKind, TransferStatus, TransferStep,
-    TransferStepRequest, TxidSource, id, render,
+    TransferStepRequest, TxidSource, id,
 };
+use crate::render;
 use crate::service::approval::{approval_step, sender_after_release};
 use crate::service::transfers::acts::{detach_transaction, dismiss_proposal, enter_transaction};
 use crate::service::transfers::reviews::end_review;

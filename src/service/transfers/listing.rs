@@ -3,11 +3,11 @@
 //! Invariant: data for a wallet is shown only if nobody else can be sending the transfer.
 
 use crate::domain::payment_uri::payment_uri;
-use crate::domain::render::transfers::TransferOnChain;
 use crate::domain::{
     ApprovalProposal, Mode, SenderConditions, SendingHold, Time, Transfer, TransferKind,
     TransferStatus,
 };
+use crate::render::transfers::TransferOnChain;
 use crate::service::page::{self, Page, none_if_not_found};
 use crate::service::transfers::{find, hold_of_transfer, owned_transfer};
 use crate::service::{Error, Member, Scope, Service};

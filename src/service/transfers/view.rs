@@ -2,10 +2,9 @@
 
 use super::reviews::transfer_verdict;
 use crate::domain::confirmations::block_confirmations;
-use crate::domain::render::transfers::{OnChainView, ProposalView, ReviewView, TransferOnChain};
-use crate::domain::{
-    PaymentState, ReviewDecision, ReviewKind, Time, Transfer, TransferReview, render,
-};
+use crate::domain::{PaymentState, ReviewDecision, ReviewKind, Time, Transfer, TransferReview};
+use crate::render;
+use crate::render::transfers::{OnChainView, ProposalView, ReviewView, TransferOnChain};
 use crate::service::{Error, Json, Service};
 use crate::store::{Reader, chain_cursors, confirmation_tiers, transfer_proposals};
 

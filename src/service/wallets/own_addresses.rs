@@ -1,8 +1,8 @@
 //! Declares addresses as the operator's own, in the operator interface and on the command line.
 
-use crate::domain::render::wallets::OwnAddressView;
 use crate::domain::wallet::AddOwnAddress;
 use crate::domain::{Mode, Network, Refusal, Time, address};
+use crate::render::wallets::OwnAddressView;
 use crate::service::{Error, Json, audit_log};
 use crate::store::{Tx, own_transfers};
 use serde_json::json;

@@ -7,12 +7,12 @@ use crate::domain::fields::rule::described;
 use crate::domain::fields::text_rule::text;
 use crate::domain::fields::view::OmittedIfNone;
 use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, schema};
-use crate::domain::render::deliveries::{
-    AttemptDetailView, AttemptView, DeliveryDetailView, DeliveryFields, DeliveryView, ResentView,
-};
 use crate::domain::retry::DELIVERY_ATTEMPTS_MAX;
 use crate::domain::{
     DeliveryState, Mode, Refusal, RefusalCode, ResourceKind, Time, WebhookFormat, id,
+};
+use crate::render::deliveries::{
+    AttemptDetailView, AttemptView, DeliveryDetailView, DeliveryFields, DeliveryView, ResentView,
 };
 use crate::service::events::delivery_receiver;
 use crate::service::page::{self, Page};

@@ -1,8 +1,8 @@
 //! Makes one attempt to deliver a webhook.
 
 use crate::clock::Clock;
-use crate::domain::render::activity::AttemptView;
 use crate::outbound::{NoResponse, OutboundClient};
+use crate::render::activity::AttemptView;
 use crate::service::activity::{ActivityEntry, body_view};
 use crate::service::webhooks::{DeliveryAttempt, DueDelivery, OutgoingDelivery, prepare_delivery};
 

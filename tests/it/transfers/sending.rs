@@ -3,9 +3,9 @@
 
 use crate::support::{LIVE, Shop, TEST};
 use coffer::domain::progress::ignore_progress;
-use coffer::domain::render::LinkBuilder;
 use coffer::domain::transfer::inputs::MoveTransfer;
 use coffer::domain::{SendingState, ServerLimits, Time, TransferKind, TransferStatus};
+use coffer::render::LinkBuilder;
 use coffer::service::followed::LiveMode;
 use coffer::service::users::members::VerifiedCredentials;
 use coffer::service::users::passwords::Hasher;

@@ -6,11 +6,11 @@ use crate::domain::confirmations::{
     OnChain, SIMULATED_HEIGHT, block_confirmations, is_deep_enough, simulated_block_height,
 };
 use crate::domain::payment::simulated_txid;
-use crate::domain::render::sandbox::{OWN, SandboxPaymentSeenView, UNMATCHED};
 use crate::domain::{
     Block, IntakeOutcome, Observation, ObservationChange, ObservationOwner, PaymentState, Refusal,
     RefusalCode, StoredObservation,
 };
+use crate::render::sandbox::{OWN, SandboxPaymentSeenView, UNMATCHED};
 use crate::service::confirmations::ConfirmablePayment;
 use crate::service::observations::{change_observation, record_observation};
 use crate::service::settle::{SettleCause, settle_invoice};
