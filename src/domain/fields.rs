@@ -21,6 +21,7 @@ pub use schema::{Component, FieldSchema, Keywords, Object, Property, Schema};
 pub use view::ViewField;
 pub(crate) use view::view;
 
+use super::json::JsonProblem;
 use super::refusal::{Refusal, RefusalCode};
 use super::url::{SiteOrAppUrl, SiteUrl, UrlProblem};
 use super::{email, json};
@@ -44,7 +45,7 @@ impl<'a> Fields<'a> {
     /// Parses a body as a JSON object. If `empty_is_object`, an empty body counts as `{}`.
     ///
     /// # Errors
-    /// `invalid_request` if the body is not JSON or not an object.
+    /// `invalid_request` if the body is not JSON or not an object, or if it has a field twice.
     pub fn parse(body: &[u8], empty_is_object: bool) -> Result<Map<String, Value>, Refusal> {
         if empty_is_object && body.iter().all(u8::is_ascii_whitespace) {
             return Ok(Map::new());
@@ -54,9 +55,12 @@ impl<'a> Fields<'a> {
             Ok(_) => {
                 Err(Refusal::new(RefusalCode::InvalidRequest, "the body must be a JSON object"))
             }
-            Err(error) => Err(Refusal::new(
+            Err(JsonProblem::RepeatedField(path)) => {
+                Err(Refusal::field(&path, "stands twice in the body; send it once"))
+            }
+            Err(JsonProblem::Syntax(problem)) => Err(Refusal::new(
                 RefusalCode::InvalidRequest,
-                format!("the body must be JSON: {error}"),
+                format!("the body must be JSON: {problem}"),
             )),
         }
     }

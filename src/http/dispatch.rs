@@ -335,12 +335,16 @@ fn start_handler(
     let admitted = admit(http, route, &parts, bytes, limits)?;
     let quota_owner = admitted.quota_owner;
     let query = Query::parse(query_text, route.query)?;
+    let body = body?;
+    if !body.is_empty() && (route.body.is_some() || route.upload.is_some()) {
+        body::refuse_encoding(&parts.headers)?;
+    }
     let answering = (admitted.handler)(Call {
         http: Arc::clone(http),
         now: http.now(),
         headers: parts.headers,
         peer,
-        body: body?,
+        body,
         query,
         path: path_values(route.path, path),
         policy: route.form.page.unwrap_or(PagePolicy::NOT_FRAMED),

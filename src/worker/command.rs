@@ -292,7 +292,7 @@ fn parse_output(output: &[u8]) -> CommandResult {
     let problem = match json::parse(output) {
         Ok(Value::Object(fields)) => return Ok(fields),
         Ok(_) => "it is not an object".to_owned(),
-        Err(problem) => problem,
+        Err(problem) => problem.to_string(),
     };
     Err(format!("its answer is no JSON object: {problem}"))
 }

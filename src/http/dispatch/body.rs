@@ -11,7 +11,9 @@ use crate::http::router::RouteMatch;
 use crate::http::state::HttpState;
 use crate::service::QuotaOwner;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper::HeaderMap;
 use hyper::body::{Body, Bytes};
+use hyper::header::{CONTENT_ENCODING, HeaderValue};
 use hyper::http::request::Parts;
 use std::time::Duration;
 
@@ -79,6 +81,24 @@ async fn read_body(
             RefusalCode::RequestTimeout,
             format!("the body took longer than {} ms to arrive", timeout.as_millis()),
         )),
+    }
+}
+
+/// Refuses the body of a request that its headers call encoded, for example compressed.
+///
+/// # Errors
+/// `invalid_request` that names the header `Content-Encoding`.
+pub(super) fn refuse_encoding(headers: &HeaderMap) -> Result<(), Refusal> {
+    let is_plain = |value: &HeaderValue| {
+        let mut codings = value.as_bytes().split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+        codings.all(|coding| coding.is_empty() || coding.eq_ignore_ascii_case(b"identity"))
+    };
+    match headers.get_all(CONTENT_ENCODING).iter().find(|value| !is_plain(value)) {
+        None => Ok(()),
+        Some(value) => {
+            let problem = format!("must not be {value:?}: send the body unencoded");
+            Err(Refusal::field("Content-Encoding", problem))
+        }
     }
 }
 

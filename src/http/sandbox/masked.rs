@@ -38,7 +38,7 @@ const SENTENCE_NAMES: [&str; 3] = ["message", "warnings", "error"];
 
 /// Returns a body with its secrets hidden.
 pub(super) fn mask_body(text: &str) -> Cow<'_, str> {
-    let Ok(mut value) = json::parse(text.as_bytes()) else {
+    let Ok(mut value) = json::parse_leniently(text.as_bytes()) else {
         return match may_contain_secret(text) {
             true => Cow::Borrowed("(a body that is no whole JSON, and may hold a secret)"),
             false => Cow::Borrowed(text),

@@ -154,7 +154,7 @@ impl Message {
 
     /// Returns `true` if the message is an event of this type, in the current or the legacy format.
     fn has_event_type(&self, kind: &str) -> bool {
-        let body = json::parse(self.body.as_bytes()).unwrap_or_default();
+        let body = json::parse_leniently(self.body.as_bytes()).unwrap_or_default();
         ["type", "event"]
             .iter()
             .any(|field| body.get(field).and_then(serde_json::Value::as_str) == Some(kind))

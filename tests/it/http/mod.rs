@@ -16,6 +16,7 @@ mod large_answers;
 mod limits;
 mod long_reads;
 mod metrics;
+mod misread;
 mod open_files;
 mod openapi;
 mod openapi_merchant;
