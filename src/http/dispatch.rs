@@ -10,6 +10,7 @@ mod simulated;
 
 use super::auth::Auth;
 use super::connection::IncomingBody;
+use super::mistyped_path::{repaired_path, unknown_path_refusal};
 use super::pages::ErrorContext;
 use super::policy::PagePolicy;
 use super::reply::Reply;
@@ -120,11 +121,12 @@ impl Dispatcher {
         let (number, form) = match &found {
             RouteMatch::Route(number, route, _) => (Some(*number), route.form),
             RouteMatch::OtherMethods(_) | RouteMatch::Nothing => {
-                (None, self.router.error_form(path))
+                let repaired = repaired_path(path);
+                (None, self.router.error_form(repaired.as_deref().unwrap_or(path)))
             }
         };
         let context = ErrorContext::new(http, id, form, &uri, &parts.headers, body.as_ref().ok());
-        let browser_languages = browser_languages(&found, form, &parts.headers);
+        let browser_languages = browser_languages(&found, form, &uri, &parts.headers);
         let refused = |error| error_reply(&context, error);
         let host = admit_host(http, &found, &uri, &parts.headers);
         let fault = match (&host, &found) {
@@ -154,7 +156,10 @@ impl Dispatcher {
                 let refusal = Refusal::new(RefusalCode::MethodNotAllowed, message);
                 refused(refusal.into()).with_header(ALLOW, &methods)
             }
-            RouteMatch::Nothing => unknown_path_reply(&context, browser_languages),
+            RouteMatch::Nothing => match browser_languages {
+                Some(languages) => pages::unknown_path_page(&context, &languages),
+                None => refused(unknown_path_refusal(&self.router, path).into()),
+            },
         };
         let reply = with_common_headers(reply, &method, form, is_whole, id);
         let reply = self.with_server_headers(reply, form);
@@ -187,22 +192,17 @@ impl Dispatcher {
 }
 
 /// Returns the languages of a browser that requested an unknown path, which gets a page. Returns `None` for a program,
-/// and for a path below pages, which have their own error page.
+/// for a path below pages, which have their own error page, and for a path whose JSON names what is doubled in it.
 fn browser_languages(
     found: &RouteMatch,
     form: AnswerPolicy,
+    uri: &Uri,
     headers: &HeaderMap,
 ) -> Option<String> {
     let is_unknown = matches!(found, RouteMatch::Nothing) && form.page.is_none();
+    let is_unknown = is_unknown && repaired_path(uri.path()).is_none();
     let is_browser = is_unknown && accept::prefers_page(headers);
     is_browser.then(|| pages::accept_language(headers))
-}
-
-fn unknown_path_reply(context: &ErrorContext<'_>, browser_languages: Option<String>) -> Reply {
-    match browser_languages {
-        Some(languages) => pages::unknown_path_page(context, &languages),
-        None => error_reply(context, Refusal::not_found("path").into()),
-    }
 }
 
 /// Returns the answer to an error: an HTML page for a route of pages, else JSON.

@@ -26,6 +26,7 @@ mod limit;
 mod live_streams;
 mod long_reads;
 mod metrics;
+mod mistyped_path;
 mod node_trials;
 mod openapi;
 mod operations;

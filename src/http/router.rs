@@ -72,6 +72,12 @@ impl Router {
         self.node(path).map_or(String::new(), |(node, _)| node.methods())
     }
 
+    /// Returns the first route of a path, of any method.
+    pub(super) fn route_of(&self, path: &str) -> Option<&'static Route> {
+        let (node, _) = self.node(path)?;
+        node.routes.first().map(|(_, route)| *route)
+    }
+
     /// Returns the form of an error answer for a path without a route. It is the common form of all routes below the
     /// path's longest known prefix.
     pub(super) fn error_form(&self, path: &str) -> AnswerPolicy {

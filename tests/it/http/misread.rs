@@ -134,3 +134,55 @@ fn every_json_body_is_refused_if_a_field_stands_twice() {
     }
     assert!(asked >= 40, "{asked}");
 }
+
+#[test]
+fn doubled_part_of_a_path_is_named_with_the_right_path() {
+    let shop = Shop::open();
+    let id = shop.create_invoice("20.00", json!({}))["id"].as_str().unwrap().to_owned();
+    let browser = ("Accept", "text/html,application/xhtml+xml,*/*;q=0.8");
+    for (method, path, right) in [
+        ("POST", "//v1/invoices", "/v1/invoices"),
+        ("GET", "//v1/invoices?limit=1", "/v1/invoices"),
+        ("GET", "/v1//invoices", "/v1/invoices"),
+        ("GET", "///v1///merchant", "/v1/merchant"),
+        ("POST", "/v1/v1/invoices", "/v1/invoices"),
+        ("GET", "/v1/v1/v1/merchant", "/v1/merchant"),
+        ("GET", "//v1//v1/merchant", "/v1/merchant"),
+        ("POST", &format!("/v1/v1/invoices/{id}/cancel"), &format!("/v1/invoices/{id}/cancel")),
+        ("GET", "//dashboard/api/accounts", "/dashboard/api/accounts"),
+        ("POST", "//reseller/servers", "/reseller/servers"),
+        ("POST", "//sandbox/reset", "/sandbox/reset"),
+        ("GET", "//livez", "/livez"),
+    ] {
+        for headers in [&[("X-API-Key", TEST)][..], &[("X-API-Key", TEST), browser]] {
+            let answer = shop.send(method, path, headers, "");
+            answer.assert_error(404, "not_found", None);
+            let message = message(&answer);
+            let doubled = if path.contains("//") { "slash" } else { "/v1" };
+            assert!(message.contains(doubled), "{method} {path}: {message}");
+            assert!(message.contains(&format!(" {right}")), "{method} {path}: {message}");
+        }
+    }
+    // What is doubled is named too where no path is right, and where an id is missing, no other path is proposed.
+    for (path, named) in [
+        ("//v1/nothing", "slash"),
+        ("/v1/invoices//cancel", "{id}"),
+        ("/v1/customers//addresses", "{ref}"),
+    ] {
+        let answer = shop.send("GET", path, &[("X-API-Key", TEST)], "");
+        answer.assert_error(404, "not_found", None);
+        assert!(message(&answer).contains(named), "{path}: {}", answer.text);
+    }
+    for path in ["/v1/v1", "/v1/v1/nothing", "/v1/x/v1/invoices", "/v2/v1/invoices"] {
+        shop.get(path, Some(TEST)).assert_error(404, "not_found", None);
+    }
+    assert_eq!(shop.get_invoice(&id)["status"], "created");
+    // Pages of the other site's widget may read why their request failed.
+    let answer = shop.send("GET", "//v1/public/config", &[("X-API-Key", "pk_test_sandbox")], "");
+    assert_eq!(answer.headers["access-control-allow-origin"], "*", "{}", answer.text);
+    // A secret in a path is not repeated.
+    let secret = "L1aW4aubDFB7yfras2S1mN3bqg9nwySY8nkoLmJebSLD5BWv3ENZ";
+    let answer = shop.get(&format!("//v1/customers/{secret}/addresses"), Some(TEST));
+    answer.assert_error(404, "not_found", None);
+    assert!(!answer.text.contains(secret), "{}", answer.text);
+}
