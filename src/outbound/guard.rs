@@ -36,9 +36,31 @@ impl Guard {
         match (acceptable, https) {
             (true, _) => Ok(()),
             (false, true) => Err(format!(
-                "{host} is not a public address; webhooks are sent to public addresses only."
+                "{host} is not a public address; webhooks are sent to public addresses only.{}",
+                self.opening_advice(site.authority().host, host)
             )),
-            (false, false) => Err(self.https_required_message().to_owned()),
+            (false, false) => Err(format!(
+                "{}{}",
+                self.https_required_message(),
+                self.opening_advice(site.authority().host, host)
+            )),
+        }
+    }
+
+    /// Returns the sentence that says how the operator opens the network of a host to webhooks. Returns an empty text
+    /// for an address of no private network, and outside the sandbox for a name that may be public.
+    fn opening_advice(&self, parsed: Host<'_>, host: &str) -> String {
+        let command = if self.sandbox { "coffer sandbox" } else { "coffer serve" };
+        match literal_address(parsed) {
+            Some(ip) if is_private_network(ip) => {
+                format!(" To open it, the operator starts {command} --webhook-allow {ip}")
+            }
+            Some(_) => String::new(),
+            None if self.sandbox || !host.trim_end_matches('.').contains('.') => format!(
+                " To open the network of {host}, the operator starts {command} --webhook-allow with its \
+                 range, for example {command} --webhook-allow 172.16.0.0/12"
+            ),
+            None => String::new(),
         }
     }
 
@@ -150,6 +172,15 @@ fn literal_address(host: Host<'_>) -> Option<IpAddr> {
             Some(IpAddr::V4(Ipv4Addr::LOCALHOST))
         }
         Host::Name(_) => None,
+    }
+}
+
+/// Returns `true` for an address of a private network, such as one of Docker, but not for loopback or link-local.
+fn is_private_network(ip: IpAddr) -> bool {
+    match ip.to_canonical() {
+        IpAddr::V4(ip) => ip.is_private(),
+        // fd00:ec2::/32 has the metadata service of a cloud provider.
+        IpAddr::V6(ip) => ip.is_unique_local() && !matches!(ip.segments(), [0xfd00, 0xec2, ..]),
     }
 }
 
