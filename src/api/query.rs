@@ -7,6 +7,8 @@ use percent_encoding::percent_decode_str;
 use std::str::FromStr;
 
 pub const ID_CHARS_MAX: usize = 40;
+/// Number of characters of an unknown parameter's name that an error shows.
+const UNKNOWN_NAME_CHARS_MAX: usize = 40;
 
 /// Declaration of a query parameter, for parsing and for the documents.
 pub struct Param {
@@ -49,17 +51,25 @@ pub enum ParamKind {
 pub struct Query(Vec<(String, String)>);
 
 impl Query {
-    /// Decodes a query string and checks it against these parameters. Parameters that are not declared are ignored.
+    /// Decodes a query string and checks it against these parameters. A parameter that is not declared is refused if
+    /// `refuses_unknown` is `true`, else ignored.
     ///
     /// # Errors
     /// `invalid_request`, which names the wrong parameter.
-    pub fn parse(text: &str, params: &'static [Param]) -> Result<Query, Refusal> {
+    pub fn parse(
+        text: &str,
+        params: &'static [Param],
+        refuses_unknown: bool,
+    ) -> Result<Query, Refusal> {
         let mut found: Vec<(String, String)> = Vec::new();
         for pair in text.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let (name, value) = (url_decode(name), url_decode(value));
-            let mut params = params.iter();
-            let Some(param) = params.find(|param| name.as_deref() == Some(param.name)) else {
+            let (name, value) =
+                (url_decode(name).unwrap_or_else(|| name.to_owned()), url_decode(value));
+            let Some(param) = params.iter().find(|param| param.name == name) else {
+                if refuses_unknown {
+                    return Err(unknown_param_refusal(&name, params));
+                }
                 continue;
             };
             let value = value.ok_or_else(|| Refusal::field(param.name, "must be UTF-8"))?;
@@ -146,6 +156,14 @@ impl ParamKind {
             ParamKind::Text { chars_max } => check_length(value, *chars_max),
         }
     }
+}
+
+/// Returns the refusal of a parameter that is not one of `params`. It lists those that exist.
+fn unknown_param_refusal(name: &str, params: &[Param]) -> Refusal {
+    let name: String = name.chars().take(UNKNOWN_NAME_CHARS_MAX).collect();
+    let known: Vec<&str> = params.iter().map(|param| param.name).collect();
+    let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+    Refusal::field(&name, format!("is not a parameter of this query; its parameters: {known}"))
 }
 
 fn check_length(text: &str, chars_max: usize) -> Result<(), String> {

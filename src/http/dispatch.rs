@@ -170,7 +170,8 @@ impl Dispatcher {
         if let Some(stopwatch) = stopwatch {
             let (status, ms, path) =
                 (reply.status.as_u16(), stopwatch.elapsed_ms(), masked_path(path));
-            log::debug!("{method} {path} {status} id={id} ms={ms}");
+            let refused = reply.refusal.as_deref().map(log_fields).unwrap_or_default();
+            log::debug!("{method} {path} {status} id={id} ms={ms}{refused}");
         }
         if fault.is_some_and(|fault| fault.drop_answer) {
             return Err(DroppedAnswer);
@@ -188,6 +189,14 @@ impl Dispatcher {
             reply = reply.with_static_header(STRICT_TRANSPORT_SECURITY, HTTPS_ONLY);
         }
         reply
+    }
+}
+
+/// Returns a refusal as fields of a log line: its code, and the wrong field or parameter if it names one.
+fn log_fields(refusal: &Refusal) -> String {
+    match &refusal.param {
+        Some(param) => format!(" error={} param={}", refusal.code, param.escape_debug()),
+        None => format!(" error={}", refusal.code),
     }
 }
 
@@ -334,7 +343,7 @@ fn start_handler(
     let bytes: &[u8] = body.as_deref().unwrap_or_default();
     let admitted = admit(http, route, &parts, bytes, limits)?;
     let quota_owner = admitted.quota_owner;
-    let query = Query::parse(query_text, route.query)?;
+    let query = Query::parse(query_text, route.query, route.refuses_unknown_params())?;
     let body = body?;
     if !body.is_empty() && (route.body.is_some() || route.upload.is_some()) {
         body::refuse_encoding(&parts.headers)?;

@@ -109,6 +109,7 @@ pub(super) fn reply_with_body(
     let wait_seconds = refusal.wait_seconds.or_else(|| is_passing.then_some(RETRY_SECONDS));
     let wait = wait_seconds.map(|seconds| (RETRY_AFTER, HeaderValue::from(seconds)));
     reply.headers.extend(wait);
+    reply.refusal = Some(Box::new(refusal));
     reply
 }
 

@@ -38,7 +38,7 @@ impl Route {
         if self.path.contains('{') {
             codes.push(RefusalCode::NotFound);
         }
-        if !self.query.is_empty() {
+        if !self.query.is_empty() || self.refuses_unknown_params() {
             codes.push(RefusalCode::InvalidRequest);
         }
         if self.method != "GET" {

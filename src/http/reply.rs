@@ -2,6 +2,7 @@
 
 use super::stream::ReplyBody;
 use crate::api::operation::Success;
+use crate::domain::Refusal;
 use crate::service::page::Page;
 use crate::service::{Error, Json};
 use http_body_util::Full;
@@ -18,6 +19,8 @@ pub(super) struct Reply {
     pub(super) status: StatusCode,
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
     pub(super) body: ReplyBody,
+    /// Refusal that the reply reports, for the log.
+    pub(super) refusal: Option<Box<Refusal>>,
 }
 
 /// Expected size of a list without its items, in bytes.
@@ -70,7 +73,7 @@ impl Reply {
     ) -> Reply {
         let mut headers = Vec::with_capacity(HEADERS);
         headers.push((CONTENT_TYPE, HeaderValue::from_static(content_type)));
-        Reply { status, headers, body: ReplyBody::Whole(Full::new(body.into())) }
+        Reply { status, headers, body: ReplyBody::Whole(Full::new(body.into())), refusal: None }
     }
 
     /// Returns status 200 with a body that is created during transmission.
@@ -79,6 +82,7 @@ impl Reply {
             status: StatusCode::OK,
             headers: vec![(CONTENT_TYPE, HeaderValue::from_static(content_type))],
             body,
+            refusal: None,
         }
     }
 
@@ -130,6 +134,7 @@ impl Reply {
             status: StatusCode::NO_CONTENT,
             headers: Vec::new(),
             body: ReplyBody::Whole(Full::default()),
+            refusal: None,
         }
     }
 

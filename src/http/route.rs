@@ -210,6 +210,18 @@ impl Route {
         }
     }
 
+    /// Returns `true` if the route refuses query parameters that it does not declare: every route for programs, as a
+    /// mistyped filter would otherwise select everything.
+    ///
+    /// Others ignore them: links to pages have parameters of advertisers, browsers call the public routes, and the
+    /// inbox of the sandbox receives webhooks at any URL.
+    pub(super) fn refuses_unknown_params(&self) -> bool {
+        let prefixes = ["/v1/", "/dashboard/api/", "/sandbox", "/reseller/"];
+        let is_for_programs = prefixes.iter().any(|prefix| self.path.starts_with(prefix));
+        let is_public = self.path.starts_with("/v1/public/");
+        is_for_programs && !is_public && !self.takes_any_host && self.form.page.is_none()
+    }
+
     /// Returns `true` if an OpenAPI document describes the route.
     pub fn is_documented(&self) -> bool {
         !self.answers().is_empty()

@@ -67,6 +67,10 @@ fn invalid_request_example(route: &Route) -> (String, Option<&'static str>) {
         (None, None) if route.auth() == Auth::Public => {
             ("origin must be printable ASCII".to_owned(), Some("origin"))
         }
+        (None, None) if route.method == "GET" => (
+            "limit is not a parameter of this query; its parameters: none".to_owned(),
+            Some("limit"),
+        ),
         (None, None) => {
             ("the body ended early: connection closed before message completed".to_owned(), None)
         }

@@ -2,7 +2,7 @@
 
 use crate::support::installation::Installation;
 use crate::support::{Shop, TEST};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 #[test]
 fn internal_error_hides_its_cause() {
@@ -23,6 +23,8 @@ fn log_contains_the_request_id_of_the_error() {
     let running = served.start_with_log("debug", &log);
     let call = |path: &str| running.api_request("GET", path, &Value::Null);
     let (fine, missing) = (call("/v1/merchant").expect(200), call("/v1/invoices/x").expect(404));
+    let refused = running.api_request("POST", "/v1/payouts", &json!({ "amount": "1.001" }));
+    let unknown = call("/v1/invoices?order%0aid=x");
     served.open_file().execute_batch("alter table ledger rename to misplaced").unwrap();
     let failed = call("/v1/ledger");
     failed.assert_error(500, "internal_error", None);
@@ -34,6 +36,9 @@ fn log_contains_the_request_id_of_the_error() {
     let id = |answer: &crate::support::Response| answer.headers["x-request-id"].clone();
     line(&id(&fine), "GET /v1/merchant 200");
     line(&id(&missing), "GET /v1/invoices/x 404");
+    line(&id(&missing), " error=not_found");
+    line(&id(&refused), " error=invalid_amount param=amount");
+    line(&id(&unknown), r" error=invalid_request param=order\nid");
     line(&id(&failed), "failed: ");
     assert_ne!(id(&fine), id(&missing));
 }

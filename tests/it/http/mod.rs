@@ -22,6 +22,7 @@ mod openapi;
 mod openapi_merchant;
 mod opener_policy;
 mod probes;
+mod queries;
 mod secrets;
 mod shared_responses;
 mod urls;

@@ -9,6 +9,19 @@ use serde_json::Value;
 /// Id of the second account.
 pub const OTHER_ACCOUNT: &str = "01a1fd55-7a80-7af2-9132-9b2fc82e5efe";
 
+/// Resources of an account that live and test mode share.
+const RESOURCES_WITHOUT_MODES: [&str; 9] = [
+    "endpoints",
+    "first-steps",
+    "keys",
+    "legacy-secret",
+    "payout-addresses",
+    "receipts",
+    "reseller-tokens",
+    "servers",
+    "status",
+];
+
 /// A sandbox, the id of its account, and three session cookies: of the operator, of the account's user, and of the
 /// other account's user.
 pub struct OperatorInterface {
@@ -65,10 +78,14 @@ impl OperatorInterface {
         self.stranger = self.shop.sign_in("stranger@sandbox.test");
     }
 
-    /// Returns the path of an account resource in test mode.
+    /// Returns the path of an account resource, in test mode if the resource has modes.
     pub fn path(&self, rest: &str) -> String {
+        let path = format!("/dashboard/api/accounts/{}/{rest}", self.account);
+        if RESOURCES_WITHOUT_MODES.contains(&rest.split(['/', '?']).next().unwrap()) {
+            return path;
+        }
         let sign = if rest.contains('?') { '&' } else { '?' };
-        format!("/dashboard/api/accounts/{}/{rest}{sign}mode=test", self.account)
+        format!("{path}{sign}mode=test")
     }
 
     /// Sends a request with a session cookie.
