@@ -220,6 +220,8 @@ fn lookup_error(error: Error) -> Error {
 fn describe_error(error: &Error) -> String {
     let text = match error {
         Error::Timeout(_) => "timed out".to_owned(),
+        // Such an error repeats the url, which may contain secrets.
+        Error::BadUri(_) | Error::RequireHttpsOnly(_) => "the url cannot be used".to_owned(),
         Error::Other(reason) => reason.to_string(),
         Error::Io(error) if error.kind() == ErrorKind::UnexpectedEof => {
             "connection closed before an answer".to_owned()

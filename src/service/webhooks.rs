@@ -11,14 +11,14 @@ use super::page::{self, Page};
 use super::{Error, Json, Service};
 use crate::domain::retry::{ATTEMPTS_MAX, next_attempt};
 use crate::domain::signature::{service_signature, standard_webhooks_signature};
-use crate::domain::{ResourceKind, Time, WebhookFormat};
+use crate::domain::{DeliveryState, ResourceKind, Time, WebhookFormat};
 use crate::render::event_body::render_legacy_body;
 use crate::render::sandbox_deliveries::{SandboxAttemptView, SandboxDeliveryView};
 use crate::store::deliveries::{self, DeliveryRow};
 pub use crate::store::deliveries::{
     AttemptSignatures, DeliveryAttempt, DeliveryQueue, DueDelivery, WaitingQueue,
 };
-use crate::store::{FileKind, PageBounds, Reader, delivery_pages};
+use crate::store::{FileKind, PageBounds, Reader, Tx, delivery_pages};
 use serde_json::value::to_raw_value;
 use std::sync::Arc;
 
@@ -41,6 +41,19 @@ pub struct FinishedAttempt {
     pub number: u32,
     /// Result of the attempt.
     pub attempt: DeliveryAttempt,
+}
+
+/// The state of a delivery after an attempt was stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttemptOutcome {
+    /// The receiver has accepted the delivery.
+    Delivered,
+    /// The attempt failed, and the next attempt is due at this time.
+    Deferred(Time),
+    /// The attempt failed, and no further attempt follows.
+    GivenUp,
+    /// The delivery no longer exists, so the attempt was not stored.
+    Gone,
 }
 
 /// Returns the body and the headers of a delivery, signed with the real time of the attempt.
@@ -110,30 +123,37 @@ impl Service {
         self.read(|db| Ok(deliveries::due(db, queue.seq, now, limit)?))
     }
 
-    /// Stores the results of attempts, and the times of the next attempts.
+    /// Stores the results of attempts, and the times of the next attempts. Returns one outcome for each attempt.
     pub async fn record_attempts(
         self: &Arc<Self>,
         done: Vec<FinishedAttempt>,
-    ) -> Result<(), Error> {
+    ) -> Result<Vec<AttemptOutcome>, Error> {
         let service = Arc::clone(self);
         self.store
             .write_repeatable(move |tx| {
-                for FinishedAttempt { delivery, number, attempt } in &done {
-                    let Some((seq, before, account, mode)) =
-                        deliveries::seq_and_earlier_attempts(tx, delivery)?
-                    else {
-                        continue;
-                    };
-                    tx.note_resource_change(Some(account), mode, ResourceKind::Deliveries);
-                    let of_round = number.saturating_sub(before).min(ATTEMPTS_MAX);
-                    let shorter = service.backoff_reduction_percent(delivery, of_round);
-                    let next = next_attempt(of_round, attempt.at, shorter);
-                    let number = before.saturating_add(of_round);
-                    deliveries::record_attempt(tx, seq, number, attempt, next)?;
-                }
-                Ok(())
+                done.iter().map(|one| service.record_attempt(tx, one)).collect()
             })
             .await
+    }
+
+    fn record_attempt(&self, tx: &Tx<'_>, done: &FinishedAttempt) -> Result<AttemptOutcome, Error> {
+        let FinishedAttempt { delivery, number, attempt } = done;
+        let Some((seq, before, state, account, mode)) = deliveries::find_attempted(tx, delivery)?
+        else {
+            return Ok(AttemptOutcome::Gone);
+        };
+        tx.note_resource_change(Some(account), mode, ResourceKind::Deliveries);
+        let of_round = number.saturating_sub(before).min(ATTEMPTS_MAX);
+        let shorter = self.backoff_reduction_percent(delivery, of_round);
+        let next = next_attempt(of_round, attempt.at, shorter);
+        let number = before.saturating_add(of_round);
+        deliveries::record_attempt(tx, seq, number, attempt, next)?;
+        Ok(match (state, next) {
+            _ if attempt.is_success() => AttemptOutcome::Delivered,
+            (DeliveryState::Delivered, _) => AttemptOutcome::Delivered,
+            (DeliveryState::Pending, Some(next)) => AttemptOutcome::Deferred(next),
+            (DeliveryState::Pending | DeliveryState::Failed, _) => AttemptOutcome::GivenUp,
+        })
     }
 
     /// Marks deliveries as failed whose endpoint is removed, or whose format does not include the event.

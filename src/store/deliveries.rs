@@ -27,6 +27,8 @@ pub struct DueDelivery {
     pub old_secret: Option<String>,
     /// Id of the event.
     pub event: String,
+    /// Type of the event.
+    pub kind: EventType,
     /// JSON body of the event.
     pub body: String,
     /// Refunded invoice as JSON, for a body in the legacy format.
@@ -86,6 +88,13 @@ pub struct DeliveryAttempt {
     pub signed: Option<AttemptSignatures>,
 }
 
+impl DeliveryAttempt {
+    /// Returns `true` if the receiver accepted the delivery: the status of the response is 2xx.
+    pub fn is_success(&self) -> bool {
+        self.status.is_some_and(|status| (200..300).contains(&status))
+    }
+}
+
 /// Format and signatures of a sent request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttemptSignatures {
@@ -140,13 +149,13 @@ statements! {
 
     row read_due_delivery(
         id, url, attempts, endpoint: Option<i64>, secret: Option<String>, format: Option<WebhookFormat>, is_untold: bool,
-        legacy_secret, event, body, invoice, old_secret,
+        legacy_secret, event, kind, body, invoice, old_secret,
     ) -> DueDelivery {
         Ok(DueDelivery {
             id, url, attempts,
             endpoint: secret.zip(format),
             is_orphan: endpoint.is_some() && is_untold,
-            legacy_secret, event, body, invoice, old_secret,
+            legacy_secret, event, kind, body, invoice, old_secret,
         })
     }
 
@@ -176,11 +185,11 @@ statements! {
     pub fn position_among_all_accounts(db, id: &str) -> Option<DeliveryRowPosition> =
         select "from deliveries where id = :id";
 
-    /// Returns the `seq` of a delivery, the number of attempts before the delivery was last sent again, and the account
-    /// and mode of its event; `None` if the delivery no longer exists.
-    pub fn seq_and_earlier_attempts(db, id: &str)
-        -> Option<(seq: i64, made_before: u32, account: i64, mode: Mode)> =
-        "select d.seq, d.made_before, e.account, e.mode from deliveries d join event_rows e on e.seq = d.event \
+    /// Returns the `seq` of a delivery, the number of attempts before the delivery was last sent again, its state, and
+    /// the account and mode of its event; `None` if the delivery no longer exists.
+    pub fn find_attempted(db, id: &str)
+        -> Option<(seq: i64, made_before: u32, state: DeliveryState, account: i64, mode: Mode)> =
+        "select d.seq, d.made_before, d.state, e.account, e.mode from deliveries d join event_rows e on e.seq = d.event \
             where d.id = :id";
 
     /// Returns the number of the first attempt with this response, from the attempt `from` on.
@@ -263,8 +272,7 @@ pub fn record_attempt(
     attempt: &DeliveryAttempt,
     next: Option<Time>,
 ) -> Result<bool, StoreError> {
-    let delivered = attempt.status.is_some_and(|status| (200..300).contains(&status));
-    let (state, next) = match (delivered, next) {
+    let (state, next) = match (attempt.is_success(), next) {
         (true, _) => (DeliveryState::Delivered, None),
         (false, Some(next)) => (DeliveryState::Pending, Some(next)),
         (false, None) => (DeliveryState::Failed, None),

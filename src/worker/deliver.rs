@@ -3,6 +3,7 @@
 //! Invariant: a delivery has at most one attempt under way. An attempt is under way until its outcome is stored.
 
 mod attempt;
+mod log_line;
 
 use super::receivers::{QueueAttempt, ReceiverStates};
 use super::senders::SenderPool;
@@ -14,7 +15,8 @@ use crate::service::webhooks::{
     DeliveryAttempt, DeliveryQueue, DueDelivery, FinishedAttempt, WaitingQueue,
 };
 use crate::service::{Error, Service};
-use attempt::{attempt_notification, is_success, make_attempt};
+use attempt::{attempt_notification, make_attempt};
+use log_line::{AttemptLabel, log_attempt};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,13 +39,18 @@ pub struct DeliveryWorker {
     /// Outcomes that are not stored yet, one for each finished attempt.
     ended: Vec<FinishedAttempt>,
     /// Attempts under way, by the id of their delivery.
-    under_way: HashMap<String, QueueAttempt>,
+    under_way: HashMap<String, AttemptUnderWay>,
     receivers: ReceiverStates,
     /// Time since the start of the server, in real time.
     uptime: Stopwatch,
     pass: Option<QueuePass>,
     /// Events that all queues wait for, as of the last complete pass.
     seen: QueueWaits,
+}
+
+struct AttemptUnderWay {
+    queued: QueueAttempt,
+    label: AttemptLabel,
 }
 
 /// A pass through all queues, page by page.
@@ -116,12 +123,13 @@ impl DeliveryWorker {
         if self.ended.is_empty() {
             return Ok(());
         }
-        self.service.record_attempts(self.ended.clone()).await?;
-        for done in self.ended.drain(..) {
-            if let Some(under_way) = self.under_way.remove(&done.delivery) {
-                let (attempt, success) = (&done.attempt, is_success(&done.attempt));
+        let outcomes = self.service.record_attempts(self.ended.clone()).await?;
+        for (done, outcome) in self.ended.drain(..).zip(outcomes) {
+            if let Some(AttemptUnderWay { queued, label }) = self.under_way.remove(&done.delivery) {
+                let (attempt, success) = (&done.attempt, done.attempt.is_success());
                 let now_ms = self.uptime.elapsed_ms();
-                self.receivers.end_attempt(&under_way, success, attempt.latency_ms, now_ms);
+                self.receivers.end_attempt(&queued, success, attempt.latency_ms, now_ms);
+                log_attempt(&label, &done, outcome);
             }
         }
         Ok(())
@@ -187,8 +195,9 @@ impl DeliveryWorker {
     }
 
     fn submit_delivery(&mut self, queue: &DeliveryQueue, due: DueDelivery) {
-        let under_way = self.receivers.begin_attempt(queue, self.uptime.elapsed_ms());
-        self.under_way.insert(due.id.clone(), under_way);
+        let queued = self.receivers.begin_attempt(queue, self.uptime.elapsed_ms());
+        let label = AttemptLabel::new(queue, &due);
+        self.under_way.insert(due.id.clone(), AttemptUnderWay { queued, label });
         let report = ReportChannel { finished: self.finished.clone(), waker: self.waker.clone() };
         let (clock, outbound) = (Arc::clone(&self.clock), self.outbound.clone());
         let number = due.attempts.saturating_add(1);

@@ -6,10 +6,6 @@ use crate::render::activity::AttemptView;
 use crate::service::activity::{ActivityEntry, body_view};
 use crate::service::webhooks::{DeliveryAttempt, DueDelivery, OutgoingDelivery, prepare_delivery};
 
-pub(super) fn is_success(attempt: &DeliveryAttempt) -> bool {
-    attempt.status.is_some_and(|status| (200..300).contains(&status))
-}
-
 pub(super) fn attempt_notification(
     due: &DueDelivery,
     number: u32,

@@ -1,5 +1,6 @@
 //! Webhooks: contents, retries, and receivers that reject or hang.
 
+mod attempt_log;
 mod contents;
 mod hanging;
 mod isolation;
