@@ -32,6 +32,9 @@ const LINK_INVOICES_PER_MINUTE: u32 = 10;
 /// endpoints read the attempts of the last day.
 const KEEP_ATTEMPTS_MIN_MS: i64 = 2 * DAY_MS;
 
+/// Longest time limit of one attempt to deliver a webhook, in seconds.
+const WEBHOOK_TIMEOUT_MAX_S: u64 = 30;
+
 /// Possible first bytes of a ready file. The first entry begins the text line, and the second begins the `--json`
 /// object.
 const READY: [&[u8]; 2] = [b"coffer ready ", b"{\"url\":"];
@@ -119,9 +122,22 @@ fn read_common_settings(values: &SettingValues<'_>, mut config: Config) -> Resul
     config.trusted_proxy = parse_list(values, "trusted-proxy")?;
     config.limits.connections_max = read_connections_max(values)?;
     config.webhook_allow = parse_list(values, "webhook-allow")?;
+    config.webhook_timeout_ms = read_webhook_timeout_ms(values)?;
     config.server_limits = read_server_limits(values)?;
     config.keep_attempts_ms = read_keep_attempts_ms(values)?;
     Ok(config)
+}
+
+/// Reads the time limit of one attempt to deliver a webhook.
+fn read_webhook_timeout_ms(values: &SettingValues<'_>) -> Result<u64, Error> {
+    let flag = "webhook-timeout";
+    let text = values.text_value(flag)?.unwrap_or_default();
+    let what = "a whole number of seconds from 1 to 30";
+    let seconds: u64 = parse_value(flag, &text, what)?;
+    if !(1..=WEBHOOK_TIMEOUT_MAX_S).contains(&seconds) {
+        return Err(Error::Failed(format!("--{flag} {text}: must be {what}")));
+    }
+    Ok(seconds.saturating_mul(1_000))
 }
 
 /// Reads the time for which delivery attempts are kept.

@@ -72,6 +72,9 @@ pub static SETTINGS: &[Setting] = &[
         .help("Maximum number of connections, at least 16; one client gets at most a quarter"),
     value("webhook-allow", "CIDR", SERVERS)
         .help("Private address ranges that webhooks may reach, also by http; separated by commas"),
+    value("webhook-timeout", "SECONDS", SERVERS)
+        .or("10")
+        .help("Time limit of one attempt to deliver a webhook, 1 to 30 seconds"),
     value("rates", "SOURCES", CHECKED)
         .or("kraken,coinbase,binance,coingecko")
         .help("Rate sources, at least two, each optionally with =URL of a mirror; or fixed:FILE"),

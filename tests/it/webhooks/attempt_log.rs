@@ -1,10 +1,12 @@
-//! The server logs each attempt to deliver a webhook.
+//! The server logs each attempt to deliver a webhook. `--webhook-timeout` limits the time of an attempt.
 
 use crate::support::receiver::{Receiver, Reply};
 use crate::support::sandbox_file::{call, start_with_log};
 use crate::support::scratch::Scratch;
 use crate::support::{TEST, agent, send};
 use serde_json::{Value, json};
+use std::process::Command;
+use std::time::Duration;
 
 /// Part of a path that the log must not contain.
 const SECRET: &str = "geheim-4711";
@@ -76,5 +78,40 @@ fn every_attempt_is_logged_without_its_path() {
         if let Some(next) = next.as_str() {
             assert!(lines[0].ends_with(&format!("next={next}")), "{next}: {}", lines[0]);
         }
+    }
+}
+
+#[test]
+fn wrong_webhook_timeout_is_rejected() {
+    let scratch = Scratch::new();
+    let file = scratch.path("shop.db");
+    for command in ["serve", "sandbox"] {
+        for wrong in ["", "0", "31", "-1", "1.5", "10s", "soon", "99999999999999999999"] {
+            let mut coffer = Command::new(env!("CARGO_BIN_EXE_coffer"));
+            coffer.args([command, "--listen", "127.0.0.1:0", "--file"]).arg(&file);
+            let output = coffer.env("COFFER_WEBHOOK_TIMEOUT", wrong).output().unwrap();
+            let said = String::from_utf8(output.stderr).unwrap();
+            let is_named = said.contains(&format!("--webhook-timeout {wrong}:"));
+            assert!(is_named && said.contains("from 1 to 30"), "{command} {wrong}: {said}");
+            assert_eq!(output.status.code(), Some(1), "{command} {wrong}");
+        }
+    }
+    assert!(!file.exists());
+}
+
+#[test]
+fn webhook_timeout_limits_an_attempt() {
+    let scratch = Scratch::new();
+    let receiver = Receiver::start_with_reply(Reply::Delayed(Duration::from_secs(4)));
+    for (seconds, error) in [("1", json!("timed out")), ("30", Value::Null)] {
+        let (file, log) = (scratch.path(&format!("{seconds}.db")), scratch.path("log"));
+        let process = start_with_log(&file, &log, &["--webhook-timeout", seconds]);
+        let url = process.wait_for_url();
+        move_clock(&url, json!({ "frozen": true }));
+        create_invoice(&url, &receiver.url());
+        move_clock(&url, json!({ "advance": "0s" }));
+        let delivery = deliveries_to(&url, &receiver.url()).remove(0);
+        assert_eq!(delivery["attempts"].as_array().unwrap().len(), 1);
+        assert_eq!(delivery["attempts"][0]["error"], error);
     }
 }
