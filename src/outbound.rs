@@ -52,6 +52,8 @@ pub struct OutboundResponse {
     pub status: u16,
     /// First 4 KiB of the body, with invalid UTF-8 replaced.
     pub start: String,
+    /// `true` if the time limit ended before the end of the body.
+    pub timed_out: bool,
 }
 
 /// The reason why a request got no response.
@@ -61,6 +63,8 @@ pub struct NoResponse {
     pub reason: String,
     /// `true` if the whole header was sent, so that the receiver may have seen the request.
     pub was_sent: bool,
+    /// `true` if the time limit ended.
+    pub timed_out: bool,
 }
 
 /// A request body that records whether it was read. It is read only after the header was sent.
@@ -103,7 +107,22 @@ impl OutboundClient {
         headers: &[(&str, &str)],
         body: &[u8],
     ) -> Result<OutboundResponse, NoResponse> {
+        self.post_within(url, headers, body, None)
+    }
+
+    /// Sends a POST request like [`OutboundClient::post`]. `limit` is a shorter time limit for this call.
+    pub fn post_within(
+        &self,
+        url: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+        limit: Option<Duration>,
+    ) -> Result<OutboundResponse, NoResponse> {
         let mut request = self.agent.post(url);
+        if let Some(limit) = limit {
+            let most = self.agent.config().timeouts().global.unwrap_or(limit);
+            request = request.config().timeout_global(Some(limit.min(most))).build();
+        }
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
@@ -114,11 +133,11 @@ impl OutboundClient {
         let response = sent.map_err(|error| NoResponse {
             reason: describe_error(&error),
             was_sent: noting.is_asked_for,
+            timed_out: matches!(error, Error::Timeout(_)),
         })?;
-        Ok(OutboundResponse {
-            status: response.status().as_u16(),
-            start: read_body_start(response.into_body()),
-        })
+        let status = response.status().as_u16();
+        let (start, timed_out) = read_body_start(response.into_body());
+        Ok(OutboundResponse { status, start, timed_out })
     }
 }
 
@@ -139,14 +158,15 @@ fn client_config(timeout_ms: u64) -> Config {
 }
 
 /// Reads the first 4 KiB of a body. A short body is read to its end, so that its connection can be reused. An
-/// incomplete body is accepted, because the status is known.
-fn read_body_start(body: Body) -> String {
-    let mut start = Vec::new();
+/// incomplete body is accepted, because the status is known. Also returns `true` if the time limit ended.
+fn read_body_start(body: Body) -> (String, bool) {
+    let (mut start, mut timed_out) = (Vec::new(), false);
     let read = body.into_reader().take(ANSWER_BYTES_MAX).read_to_end(&mut start);
     if let Err(error) = read {
         log::debug!("response ended early: bytes={} error={error}", start.len());
+        timed_out = matches!(Error::from(error), Error::Timeout(_));
     }
-    String::from_utf8_lossy(&start).into_owned()
+    (String::from_utf8_lossy(&start).into_owned(), timed_out)
 }
 
 /// A resolver that looks up names, and removes addresses that the guard refuses.

@@ -4,7 +4,7 @@
 //! moves run one at a time, and each runs to its end even if its caller no longer waits.
 
 use crate::clock::Clock;
-use crate::domain::{Refusal, Time};
+use crate::domain::{Refusal, RefusalCode, Time};
 use crate::http::{Inboxes, Throttle, routes};
 use crate::render::activity::RunCause;
 use crate::service::sandbox::controls::{ClockChange, ControlChange, SandboxControls};
@@ -35,10 +35,13 @@ struct ControlOperations {
     one_at_a_time: Mutex<()>,
     /// Number of resets and restores so far. Each reset or restore cancels a clock move in progress.
     resets: watch::Sender<u64>,
+    /// `true` once the sandbox is stopping. This ends a clock move in progress.
+    stop: watch::Receiver<bool>,
 }
 
 impl SandboxControl {
-    /// Creates the operations of a sandbox. A reset empties `inboxes` and `throttle`.
+    /// Creates the operations of a sandbox. A reset empties `inboxes` and `throttle`. A clock move ends early when `stop`
+    /// is `true`.
     pub(super) fn new(
         service: Arc<Service>,
         clock: Arc<Clock>,
@@ -46,6 +49,7 @@ impl SandboxControl {
         file: PathBuf,
         inboxes: Arc<Inboxes>,
         throttle: Arc<Throttle>,
+        stop: watch::Receiver<bool>,
     ) -> SandboxControl {
         let (one_at_a_time, resets) = (Mutex::new(()), watch::Sender::new(0));
         SandboxControl {
@@ -58,6 +62,7 @@ impl SandboxControl {
                 throttle,
                 one_at_a_time,
                 resets,
+                stop,
             }),
         }
     }
@@ -96,15 +101,35 @@ impl ControlOperations {
             }
         };
         if let Some(target) = walk {
+            let (was_frozen, _moving) =
+                (self.clock.frozen_at().is_some(), self.service.begin_clock_move());
             tokio::select! {
                 () = self.advance_to(target) => {}
                 // A reset or restore has set the clock, so the move ends here.
                 _ = resets.changed() => return Ok(()),
+                () = self.wait_for_stop() => return self.end_move_early(was_frozen).await,
             }
         }
         // Sleeping workers must see the new time.
         self.wakers.wake_all();
         self.store_clock().await
+    }
+
+    /// Waits until the sandbox is stopping.
+    async fn wait_for_stop(&self) {
+        // The wait fails only if the server is gone.
+        let _ = self.stop.clone().wait_for(|is_stopping| *is_stopping).await;
+    }
+
+    /// Stores the time that a clock move has reached, and refuses the rest of the move.
+    async fn end_move_early(&self, was_frozen: bool) -> Result<(), Error> {
+        let reached = self.clock.now();
+        if !was_frozen {
+            self.clock.run_from(reached);
+        }
+        self.store_clock().await?;
+        let message = format!("the sandbox is stopping; its clock has reached {reached}");
+        Err(Refusal::new(RefusalCode::Overloaded, message).into())
     }
 
     /// Moves the clock to `target`. Stops at each due time until the due work is done.

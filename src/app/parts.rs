@@ -27,7 +27,7 @@ use crate::store::file::FileRow;
 use crate::store::{Durability, FileKind, Store, StoreOptions};
 use crate::worker::command::{Command, Program};
 use crate::worker::command_job::{CommandJob, CommandRunner};
-use crate::worker::deliver::DeliveryWorker;
+use crate::worker::deliver::{DeliveryLimits, DeliveryWorker};
 use crate::worker::expire::ExpiryWorker;
 use crate::worker::provision::ProvisionJob;
 use crate::worker::prune::PruningWorker;
@@ -42,6 +42,12 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+
+/// Age up to which a stopping server waits for an attempt to deliver a webhook, in milliseconds. An attempt that is cut
+/// off is made again after the next start, so the receiver gets the webhook twice.
+const FINISH_MS: i64 = 3_000;
+/// The same in a sandbox, where a quick stop is worth more than a webhook that comes once.
+const SANDBOX_FINISH_MS: i64 = 200;
 
 pub(super) struct RunningParts {
     /// Tasks that start work in other tasks: the HTTP servers, and the workers that run the operator's programs.
@@ -122,6 +128,8 @@ impl RunningParts {
         let (pools, wakers) = (Arc::clone(&shared.pools), Arc::clone(&shared.chain_wakers));
         let (nodes, clock) = (config.nodes.clone(), Arc::clone(&shared.clock));
         let followers = Arc::new(Followers::new(nodes, &shared.service, pools, wakers, clock));
+        let (stop_http, no_more) = watch::channel(false);
+        let sockets = [Some(address), metrics_listen];
         let settings = HttpSettings {
             public_url: url.clone(),
             creations_per_minute: config.creations_per_minute,
@@ -134,12 +142,11 @@ impl RunningParts {
             metrics_token: config.metrics_token.clone(),
             subscribers: Arc::clone(&shared.subscribers),
             throttle: Arc::clone(&shared.throttle),
-            sandbox: shared.sandbox_settings(&config, file, [Some(address), metrics_listen]),
+            sandbox: shared.sandbox_settings(&config, file, sockets, &no_more),
             nodes: (config.kind == FileKind::Production)
                 .then(|| Arc::clone(&followers) as Arc<dyn NodeControl>),
         };
         let http = http::create_state(shared.service.clone(), shared.clock.clone(), settings)?;
-        let (stop_http, no_more) = watch::channel(false);
         let commands = match is_begun {
             true => shared.start_command_workers(&runtime, &config, &no_more),
             false => Vec::new(),
@@ -345,13 +352,16 @@ impl SharedParts {
             config.keep_attempts_ms,
             config.kind == FileKind::Production,
         );
-        // In a sandbox a clock move waits for all due work, so no receiver is paused.
-        let pause_ms = match config.kind {
-            FileKind::Sandbox => 0,
-            FileKind::Production => i64::from(config.webhook_pause_ms),
+        let limits = match config.kind {
+            // A clock move waits for all due work, so no receiver is paused.
+            FileKind::Sandbox => DeliveryLimits { pause_ms: 0, finish_ms: SANDBOX_FINISH_MS },
+            FileKind::Production => DeliveryLimits {
+                pause_ms: i64::from(config.webhook_pause_ms),
+                finish_ms: FINISH_MS,
+            },
         };
         let waker = wakers.deliver.clone();
-        let deliver = DeliveryWorker::new(service, Arc::clone(&clock), outbound, waker, pause_ms);
+        let deliver = DeliveryWorker::new(service, Arc::clone(&clock), outbound, waker, limits);
         let stop = || stop.clone();
         let expire = run_worker(expire, Arc::clone(&clock), wakers.expire, stop());
         let deliver = run_worker(deliver, Arc::clone(&clock), wakers.deliver, stop());

@@ -91,12 +91,13 @@ fn sandbox_client(timeout_ms: u64) -> OutboundClient {
 
 /// Returns the expected error. `was_sent` says whether the header was sent before the error.
 fn no_response(reason: &str, was_sent: bool) -> Result<OutboundResponse, NoResponse> {
-    Err(NoResponse { reason: reason.to_owned(), was_sent })
+    Err(NoResponse { reason: reason.to_owned(), was_sent, timed_out: reason == "timed out" })
 }
 
 #[track_caller]
 fn assert_answer(answer: Result<OutboundResponse, NoResponse>, status: u16, start: &str) {
-    assert_eq!(answer, Ok(OutboundResponse { status, start: start.to_owned() }));
+    let answer = answer.unwrap();
+    assert_eq!((answer.status, answer.start.as_str()), (status, start));
 }
 
 #[test]

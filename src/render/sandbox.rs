@@ -32,6 +32,9 @@ view! {
             "calls": [{ "route": "POST /v1/invoices", "status": 503, "delayMs": 0, "dropAnswer": false, "times": 2 }],
             "pool": null, "rates": null
         };
+        /// Origins of the webhook receivers that timed out in the current or last move of the clock. Their further
+        /// attempts in that move were cut after 100 ms of real time.
+        hanging_receivers: Vec<String> = [];
         counts: Option<FileCounts> [FileCounts::SCHEMA] = {
             "invoices": 1, "payments": 1, "payouts": 0, "refunds": 0, "events": 3, "deliveries": 3, "deliveriesPending": 1
         };

@@ -47,6 +47,7 @@ impl Service {
     /// Resets the file to the initial data.
     pub async fn reset_sandbox(self: &Arc<Self>, now: Time) -> Result<(), Error> {
         self.clear_faults();
+        self.clock_moves.clear();
         self.write(now, move |step| {
             let Step { tx, .. } = *step;
             file::reset(tx)?;
@@ -90,6 +91,7 @@ impl Service {
                     endpoints: endpoints.iter().map(render::EndpointSwitchView::new).collect(),
                 },
                 faults: self.faults_view(),
+                hanging_receivers: self.clock_moves.hanging_origins(),
                 counts: file::counts(db)?,
             })?)
         })

@@ -5,6 +5,7 @@
 //! Invariant: a delivery stays pending until its attempt is in the file. After a crash the delivery is sent again and
 //! never lost.
 
+pub mod clock_moves;
 pub mod resending;
 
 use super::page::{self, Page};

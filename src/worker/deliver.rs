@@ -4,6 +4,7 @@
 
 mod attempt;
 mod log_line;
+mod report;
 
 use super::receivers::{QueueAttempt, ReceiverStates};
 use super::senders::SenderPool;
@@ -11,19 +12,16 @@ use super::{NextStep, Waker, Worker};
 use crate::clock::{Clock, Stopwatch};
 use crate::domain::Time;
 use crate::outbound::OutboundClient;
-use crate::service::webhooks::{
-    DeliveryAttempt, DeliveryQueue, DueDelivery, FinishedAttempt, WaitingQueue,
-};
+use crate::service::webhooks::{DeliveryQueue, DueDelivery, WaitingQueue};
 use crate::service::{Error, Service};
-use attempt::{attempt_notification, make_attempt};
+use attempt::{EndedAttempt, attempt_notification, make_attempt};
 use log_line::{AttemptLabel, log_attempt};
+use report::{AttemptReport, PendingAttempt, ReportChannel};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// Maximum time that a stopping server waits for attempts under way.
-const FINISH_MAX: Duration = Duration::from_secs(3);
 /// Maximum number of queues in one step. The limit bounds the memory of a step.
 const PAGE_QUEUES_MAX: usize = 4_096;
 
@@ -34,15 +32,16 @@ pub struct DeliveryWorker {
     outbound: OutboundClient,
     senders: SenderPool,
     waker: Waker,
-    finished: UnboundedSender<FinishedAttempt>,
-    results: UnboundedReceiver<FinishedAttempt>,
+    finished: UnboundedSender<AttemptReport>,
+    results: UnboundedReceiver<AttemptReport>,
     /// Outcomes that are not stored yet, one for each finished attempt.
-    ended: Vec<FinishedAttempt>,
+    ended: Vec<AttemptReport>,
     /// Attempts under way, by the id of their delivery.
     under_way: HashMap<String, AttemptUnderWay>,
     receivers: ReceiverStates,
     /// Time since the start of the server, in real time.
     uptime: Stopwatch,
+    finish_ms: i64,
     pass: Option<QueuePass>,
     /// Events that all queues wait for, as of the last complete pass.
     seen: QueueWaits,
@@ -51,6 +50,18 @@ pub struct DeliveryWorker {
 struct AttemptUnderWay {
     queued: QueueAttempt,
     label: AttemptLabel,
+    /// Start of the attempt, in milliseconds of uptime.
+    begun_ms: i64,
+}
+
+/// Limits that differ between the sandbox and production.
+#[derive(Clone, Copy, Debug)]
+pub struct DeliveryLimits {
+    /// Pause between two attempts at a receiver that keeps failing, in milliseconds of real time. 0 means no pause.
+    pub pause_ms: i64,
+    /// Age up to which a stopping server waits for an attempt under way, in milliseconds of real time. It does not wait
+    /// for a receiver whose last attempt failed.
+    pub finish_ms: i64,
 }
 
 /// A pass through all queues, page by page.
@@ -86,14 +97,13 @@ impl QueueWaits {
 }
 
 impl DeliveryWorker {
-    /// Creates a worker. The end of an attempt wakes the worker through `waker`. `pause_ms` is the pause between two
-    /// attempts at a receiver that keeps failing, in milliseconds of real time.
+    /// Creates a worker. The end of an attempt wakes the worker through `waker`.
     pub fn new(
         service: Arc<Service>,
         clock: Arc<Clock>,
         outbound: OutboundClient,
         waker: Waker,
-        pause_ms: i64,
+        limits: DeliveryLimits,
     ) -> DeliveryWorker {
         let (finished, results) = unbounded_channel();
         let uptime = clock.stopwatch();
@@ -107,8 +117,9 @@ impl DeliveryWorker {
             results,
             ended: Vec::new(),
             under_way: HashMap::new(),
-            receivers: ReceiverStates::new(pause_ms),
+            receivers: ReceiverStates::new(limits.pause_ms),
             uptime,
+            finish_ms: limits.finish_ms,
             pass: None,
             seen: QueueWaits::default(),
         }
@@ -123,9 +134,14 @@ impl DeliveryWorker {
         if self.ended.is_empty() {
             return Ok(());
         }
-        let outcomes = self.service.record_attempts(self.ended.clone()).await?;
-        for (done, outcome) in self.ended.drain(..).zip(outcomes) {
-            if let Some(AttemptUnderWay { queued, label }) = self.under_way.remove(&done.delivery) {
+        let ended = self.ended.iter().map(|report| report.done.clone()).collect();
+        let outcomes = self.service.record_attempts(ended).await?;
+        for (AttemptReport { done, timed_out }, outcome) in self.ended.drain(..).zip(outcomes) {
+            if let Some(under_way) = self.under_way.remove(&done.delivery) {
+                let AttemptUnderWay { queued, label, .. } = under_way;
+                if timed_out {
+                    self.service.note_hanging_receiver(queued.queue());
+                }
                 let (attempt, success) = (&done.attempt, done.attempt.is_success());
                 let now_ms = self.uptime.elapsed_ms();
                 self.receivers.end_attempt(&queued, success, attempt.latency_ms, now_ms);
@@ -195,9 +211,11 @@ impl DeliveryWorker {
     }
 
     fn submit_delivery(&mut self, queue: &DeliveryQueue, due: DueDelivery) {
-        let queued = self.receivers.begin_attempt(queue, self.uptime.elapsed_ms());
+        let begun_ms = self.uptime.elapsed_ms();
+        let queued = self.receivers.begin_attempt(queue, begun_ms);
+        let is_cut = self.service.is_receiver_cut(queue);
         let label = AttemptLabel::new(queue, &due);
-        self.under_way.insert(due.id.clone(), AttemptUnderWay { queued, label });
+        self.under_way.insert(due.id.clone(), AttemptUnderWay { queued, label, begun_ms });
         let report = ReportChannel { finished: self.finished.clone(), waker: self.waker.clone() };
         let (clock, outbound) = (Arc::clone(&self.clock), self.outbound.clone());
         let number = due.attempts.saturating_add(1);
@@ -206,60 +224,33 @@ impl DeliveryWorker {
         // has stopped.
         let activity = self.service.activity().cloned();
         self.senders.submit(move || {
-            let (attempt, sent) = make_attempt(&clock, &outbound, &due);
+            let ended = make_attempt(&clock, &outbound, &due, is_cut);
+            let EndedAttempt { attempt, timed_out, sent } = ended;
             if let (Some(activity), Some(sent)) = (activity, sent) {
                 activity.add(attempt_notification(&due, number, &attempt, sent));
             }
-            pending.complete(attempt);
+            pending.complete(attempt, timed_out);
         });
+    }
+}
+
+impl DeliveryWorker {
+    /// Returns the time for which a stopping server still waits for attempts under way. `None` if it waits for none.
+    fn time_to_finish(&self) -> Option<Duration> {
+        let now_ms = self.uptime.elapsed_ms();
+        let hopeful = self.under_way.values().filter(|one| !self.receivers.is_failing(&one.queued));
+        let left = hopeful.map(|one| {
+            let age_ms = now_ms.saturating_sub(one.begun_ms);
+            self.finish_ms.saturating_sub(age_ms)
+        });
+        let left_ms = left.max().and_then(|left_ms| u64::try_from(left_ms).ok())?;
+        (left_ms > 0).then(|| Duration::from_millis(left_ms))
     }
 }
 
 impl QueuePass {
     fn new(woken: u64) -> QueuePass {
         QueuePass { after: 0, woken, seen: QueueWaits::default() }
-    }
-}
-
-/// The channel that receives the outcome of an attempt, and the waker to call after that.
-struct ReportChannel {
-    finished: UnboundedSender<FinishedAttempt>,
-    waker: Waker,
-}
-
-/// A submitted attempt. Dropping the value reports the outcome of the attempt, even after a panic.
-struct PendingAttempt {
-    report: ReportChannel,
-    done: Option<FinishedAttempt>,
-}
-
-impl PendingAttempt {
-    fn new(report: ReportChannel, delivery: String, number: u32, at: Time) -> PendingAttempt {
-        let lost = DeliveryAttempt {
-            at,
-            status: None,
-            latency_ms: 0,
-            error: Some("sending failed".to_owned()),
-            answer: None,
-            signed: None,
-        };
-        PendingAttempt { report, done: Some(FinishedAttempt { delivery, number, attempt: lost }) }
-    }
-
-    fn complete(mut self, attempt: DeliveryAttempt) {
-        if let Some(done) = &mut self.done {
-            done.attempt = attempt;
-        }
-    }
-}
-
-impl Drop for PendingAttempt {
-    fn drop(&mut self) {
-        if let Some(done) = self.done.take() {
-            // The send fails once the server is stopping. The delivery is then sent again after the next start.
-            let _ = self.report.finished.send(done);
-            self.report.waker.wake();
-        }
     }
 }
 
@@ -310,18 +301,21 @@ impl Worker for DeliveryWorker {
     }
 
     async fn finish(&mut self) -> Result<(), Error> {
-        let all_ended = async {
-            let mut woken = self.waker.subscribe();
-            while self.results.len().saturating_add(self.ended.len()) < self.under_way.len()
-                && woken.changed().await.is_ok()
-            {}
-        };
-        if tokio::time::timeout(FINISH_MAX, all_ended).await.is_err() {
+        let mut woken = self.waker.subscribe();
+        loop {
+            self.store_results().await?;
+            let Some(wait) = self.time_to_finish() else {
+                break;
+            };
+            // An attempt that ends changes the time to wait, as does the end of the wait.
+            let _ = tokio::time::timeout(wait, woken.changed()).await;
+        }
+        if !self.under_way.is_empty() {
             log::info!(
                 "deliveries cut off at shutdown, will be retried: count={}",
                 self.under_way.len()
             );
         }
-        self.store_results().await
+        Ok(())
     }
 }

@@ -74,6 +74,11 @@ impl ReceiverStates {
         state.map_or(0, |state| state.under_way.total())
     }
 
+    /// Returns `true` if the last attempt of the queue failed.
+    pub(super) fn is_failing(&self, attempt: &QueueAttempt) -> bool {
+        self.queues.get(&attempt.queue).is_some_and(|state| state.row.failures > 0)
+    }
+
     /// Returns the number of further attempts that a queue may begin now.
     pub(super) fn free_slots(&self, queue: &DeliveryQueue) -> usize {
         let account = self.accounts.get(&queue.account);

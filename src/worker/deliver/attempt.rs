@@ -5,6 +5,13 @@ use crate::outbound::{NoResponse, OutboundClient};
 use crate::render::activity::AttemptView;
 use crate::service::activity::{ActivityEntry, body_view};
 use crate::service::webhooks::{DeliveryAttempt, DueDelivery, OutgoingDelivery, prepare_delivery};
+use std::time::Duration;
+
+/// Time limit of a cut attempt, in real time.
+const CUT: Duration = Duration::from_millis(100);
+/// Error of a cut attempt without a response.
+const CUT_REASON: &str =
+    "cut after 100 ms: the receiver timed out earlier in this move of the clock";
 
 pub(super) fn attempt_notification(
     due: &DueDelivery,
@@ -29,23 +36,40 @@ pub(super) fn attempt_notification(
     })
 }
 
-/// Makes one attempt. Also returns the request, if it could be built.
+/// An attempt that has ended.
+pub(super) struct EndedAttempt {
+    pub(super) attempt: DeliveryAttempt,
+    /// `true` if the time limit ended the attempt.
+    pub(super) timed_out: bool,
+    /// The request, if it could be built.
+    pub(super) sent: Option<OutgoingDelivery>,
+}
+
+/// Makes one attempt. The attempt is cut after [`CUT`] if `is_cut`.
 pub(super) fn make_attempt(
     clock: &Clock,
     outbound: &OutboundClient,
     due: &DueDelivery,
-) -> (DeliveryAttempt, Option<OutgoingDelivery>) {
+    is_cut: bool,
+) -> EndedAttempt {
     let (at, stopwatch) = (clock.now(), clock.stopwatch());
-    let outgoing = prepare_delivery(due, clock.real_now())
-        .map_err(|error| NoResponse { reason: error.to_string(), was_sent: false });
+    let outgoing = prepare_delivery(due, clock.real_now()).map_err(|error| NoResponse {
+        reason: error.to_string(),
+        was_sent: false,
+        timed_out: false,
+    });
     let answer = outgoing.as_ref().map_err(NoResponse::clone).and_then(|outgoing| {
         let headers: Vec<(&str, &str)> =
             outgoing.headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        outbound.post(&due.url, &headers, outgoing.body.as_bytes())
+        outbound.post_within(&due.url, &headers, outgoing.body.as_bytes(), is_cut.then_some(CUT))
     });
     let latency_ms = stopwatch.elapsed_ms();
     let outgoing = outgoing.ok();
     let signed = outgoing.as_ref().map(|sent| sent.signed.clone());
+    let timed_out = match &answer {
+        Ok(answer) => answer.timed_out,
+        Err(none) => none.timed_out,
+    };
     let attempt = match answer {
         Ok(answer) => DeliveryAttempt {
             at,
@@ -55,14 +79,14 @@ pub(super) fn make_attempt(
             answer: Some(answer.start),
             signed,
         },
-        Err(NoResponse { reason, was_sent }) => DeliveryAttempt {
+        Err(NoResponse { reason, was_sent, .. }) => DeliveryAttempt {
             at,
             status: None,
             latency_ms,
-            error: Some(reason),
+            error: Some(if is_cut && timed_out { CUT_REASON.to_owned() } else { reason }),
             answer: None,
             signed: signed.filter(|_| was_sent),
         },
     };
-    (attempt, outgoing)
+    EndedAttempt { attempt, timed_out, sent: outgoing }
 }

@@ -8,6 +8,12 @@ pub(in crate::worker) struct QueueAttempt {
     pub(super) speed: QueueSpeed,
 }
 
+impl QueueAttempt {
+    pub(in crate::worker) fn queue(&self) -> &DeliveryQueue {
+        &self.queue
+    }
+}
+
 /// Numbers of attempts under way. Each attempt is counted under the speed that its queue had when the attempt began.
 ///
 /// If a queue becomes quick, its earlier attempts keep their speed, because they may still hang. If a queue becomes

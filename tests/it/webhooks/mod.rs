@@ -1,6 +1,7 @@
 //! Webhooks: contents, retries, and receivers that reject or hang.
 
 mod attempt_log;
+mod clock_moves;
 mod contents;
 mod hanging;
 mod isolation;
