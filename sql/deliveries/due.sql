@@ -7,5 +7,5 @@ select d.id, (select url from webhook_urls where seq = d.url) as url, d.made_bef
     when n.secret_old_until > :now then n.secret_old end as old_secret
 from deliveries d join events e on e.seq = d.event join accounts a on a.seq = e.account
   left join endpoints n on n.seq = d.endpoint
-where d.state = 'pending' and d.queue = :queue and d.next_attempt_at <= :now
+where d.state = 'pending' and d.queue = :queue and d.next_attempt_at <= :now and d.seq = ifnull(:only, d.seq)
 order by d.next_attempt_at limit :limit

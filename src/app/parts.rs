@@ -354,10 +354,13 @@ impl SharedParts {
         );
         let limits = match config.kind {
             // A clock move waits for all due work, so no receiver is paused.
-            FileKind::Sandbox => DeliveryLimits { pause_ms: 0, finish_ms: SANDBOX_FINISH_MS },
+            FileKind::Sandbox => {
+                DeliveryLimits { pause_ms: 0, finish_ms: SANDBOX_FINISH_MS, is_serial: true }
+            }
             FileKind::Production => DeliveryLimits {
                 pause_ms: i64::from(config.webhook_pause_ms),
                 finish_ms: FINISH_MS,
+                is_serial: false,
             },
         };
         let waker = wakers.deliver.clone();

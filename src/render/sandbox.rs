@@ -30,7 +30,7 @@ view! {
         };
         faults: FaultsView = {
             "calls": [{ "route": "POST /v1/invoices", "status": 503, "delayMs": 0, "dropAnswer": false, "times": 2 }],
-            "pool": null, "rates": null
+            "pool": null, "rates": null, "deliveries": null
         };
         /// Origins of the webhook receivers that timed out in the current or last move of the clock. Their further
         /// attempts in that move were cut after 100 ms of real time.
@@ -107,6 +107,7 @@ view! {
         calls: Vec<CallFaultView>;
         pool: Option<&'static str> [schema!({ "type": ["string", "null"], "enum": ["empty", null] })];
         rates: Option<&'static str> [schema!({ "type": ["string", "null"], "enum": ["stale", null] })];
+        deliveries: Option<&'static str> [schema!({ "type": ["string", "null"], "enum": ["shuffled", null] })];
     }
 }
 

@@ -14,6 +14,8 @@ pub struct Faults {
     pub pool_empty: bool,
     /// `true` if no rate in live mode is fresh enough for a quote.
     pub rates_stale: bool,
+    /// `true` if the first attempts to deliver webhooks are made in a shuffled order.
+    pub deliveries_shuffled: bool,
 }
 
 /// The fault switches. They exist in memory only, not in the file.
@@ -21,6 +23,7 @@ pub struct Faults {
 pub(super) struct FaultSwitches {
     pool_empty: AtomicBool,
     rates_stale: AtomicBool,
+    deliveries_shuffled: AtomicBool,
     /// Faults of the next calls, oldest first.
     calls: Mutex<Vec<CallFaultView>>,
     /// `true` if there is a fault of calls. Requests read this flag without taking the lock.
@@ -47,6 +50,7 @@ impl Service {
         Faults {
             pool_empty: self.faults.pool_empty.load(Ordering::Relaxed),
             rates_stale: self.faults.rates_stale.load(Ordering::Relaxed),
+            deliveries_shuffled: self.faults.deliveries_shuffled.load(Ordering::Relaxed),
         }
     }
 
@@ -54,6 +58,7 @@ impl Service {
     pub fn set_faults(&self, faults: Faults) {
         self.faults.pool_empty.store(faults.pool_empty, Ordering::Relaxed);
         self.faults.rates_stale.store(faults.rates_stale, Ordering::Relaxed);
+        self.faults.deliveries_shuffled.store(faults.deliveries_shuffled, Ordering::Relaxed);
     }
 
     /// Adds a fault of the next calls.
@@ -88,11 +93,12 @@ impl Service {
 
     /// Returns all faults, as the state of the sandbox shows them.
     pub(super) fn faults_view(&self) -> FaultsView {
-        let Faults { pool_empty, rates_stale } = self.faults();
+        let Faults { pool_empty, rates_stale, deliveries_shuffled } = self.faults();
         FaultsView {
             calls: self.faults.lock_calls().clone(),
             pool: pool_empty.then_some("empty"),
             rates: rates_stale.then_some("stale"),
+            deliveries: deliveries_shuffled.then_some("shuffled"),
         }
     }
 }
@@ -122,7 +128,7 @@ mod tests {
             block_on(service.get_or_create_customer_addresses(NOW, &caller, name))
         };
         let before = ask("ada").unwrap();
-        service.set_faults(Faults { pool_empty: true, rates_stale: false });
+        service.set_faults(Faults { pool_empty: true, ..Faults::default() });
         assert_eq!(refusal_code(ask("bob")), RefusalCode::PoolRefilling);
         assert_eq!(ask("ada").unwrap().get(), before.get());
         block_on(service.reset_sandbox(NOW)).unwrap();
@@ -152,7 +158,7 @@ mod tests {
             let pick =
                 |asset: &str| block_on(service.select_coin(NOW, &caller, id, asset.to_owned()));
             let before = pick("LTC").unwrap();
-            service.set_faults(Faults { pool_empty: false, rates_stale: true });
+            service.set_faults(Faults { rates_stale: true, ..Faults::default() });
             assert_eq!(service.currencies(NOW, &caller).unwrap().is_empty(), stale);
             assert_eq!(pick("LTC").unwrap().get(), before.get());
             let other = pick("BTC");

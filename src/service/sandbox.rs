@@ -47,14 +47,15 @@ impl Service {
     /// Resets the file to the initial data.
     pub async fn reset_sandbox(self: &Arc<Self>, now: Time) -> Result<(), Error> {
         self.clear_faults();
-        self.clock_moves.clear();
         self.write(now, move |step| {
             let Step { tx, .. } = *step;
             file::reset(tx)?;
             mail::start_cursor(tx)?;
             seed(tx, now)
         })
-        .await
+        .await?;
+        self.clock_moves.note_reset();
+        Ok(())
     }
 
     /// Stores the sandbox's clock in the file, so that the next start continues from this time.

@@ -142,7 +142,8 @@ fn open_service(
 }
 
 /// Faults that make the rates stale.
-pub(crate) const STALE: Faults = Faults { pool_empty: false, rates_stale: true };
+pub(crate) const STALE: Faults =
+    Faults { pool_empty: false, rates_stale: true, deliveries_shuffled: false };
 
 #[track_caller]
 pub(crate) fn bitcoin() -> &'static Asset {

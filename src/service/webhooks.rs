@@ -6,6 +6,7 @@
 //! never lost.
 
 pub mod clock_moves;
+mod order;
 pub mod resending;
 
 use super::page::{self, Page};
@@ -114,14 +115,19 @@ impl Service {
         self.read(|db| Ok(deliveries::waiting_queues(db, after, limit)?))
     }
 
-    /// Returns the due deliveries of one queue.
+    /// Returns the due deliveries of one queue. In the sandbox this is at most one, the next in order.
     pub fn due_deliveries(
         &self,
         queue: &DeliveryQueue,
         now: Time,
         limit: usize,
     ) -> Result<Vec<DueDelivery>, Error> {
-        self.read(|db| Ok(deliveries::due(db, queue.seq, now, limit)?))
+        match self.kind {
+            FileKind::Sandbox => self.next_delivery_in_order(queue, now),
+            FileKind::Production => {
+                self.read(|db| Ok(deliveries::due(db, queue.seq, now, None, limit)?))
+            }
+        }
     }
 
     /// Stores the results of attempts, and the times of the next attempts. Returns one outcome for each attempt.

@@ -35,6 +35,17 @@ pub struct DueDelivery {
     pub invoice: Option<String>,
 }
 
+/// Position of a due delivery in its queue.
+#[derive(Clone, Copy, Debug)]
+pub struct DeliveryHead {
+    /// Key of the row; deliveries that were inserted later have greater keys.
+    pub seq: i64,
+    /// Number of attempts since the delivery was inserted or last sent again.
+    pub attempts: u32,
+    /// Time at which the next attempt is due, in Unix milliseconds.
+    pub next_attempt_at: Time,
+}
+
 /// Receiver of the deliveries of one queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeliveryReceiver {
@@ -159,9 +170,20 @@ statements! {
         })
     }
 
-    /// Returns the due deliveries of the queue with this `seq`, the longest overdue first.
-    pub fn due(db, queue: i64, now: Time, limit: usize) -> Vec<DueDelivery> =
-        file "sql/deliveries/due.sql" with { queue, now, limit: sql_limit(limit) };
+    /// Returns the due deliveries of the queue with this `seq`, the longest overdue first; or `only` one of them, by its
+    /// `seq`.
+    pub fn due(db, queue: i64, now: Time, only: Option<i64>, limit: usize) -> Vec<DueDelivery> =
+        file "sql/deliveries/due.sql" with { queue, now, only, limit: sql_limit(limit) };
+
+    row read_head(seq, attempts, next_attempt_at) -> DeliveryHead {
+        Ok(DeliveryHead { seq, attempts, next_attempt_at })
+    }
+
+    /// Returns the heads of the due deliveries of the queue with this `seq`, the longest overdue first.
+    pub fn due_heads(db, queue: i64, now: Time, limit: usize) -> Vec<DeliveryHead> =
+        select "from deliveries where state = 'pending' and queue = :queue and next_attempt_at <= :now \
+            order by next_attempt_at, seq limit :limit"
+        with { queue, now, limit: sql_limit(limit) };
 
     row read(
         d.id, event = "e.id", kind = "e.type", endpoint = "n.id", url = "(select url from webhook_urls where seq = d.url)",

@@ -41,7 +41,9 @@ pub struct DeliveryWorker {
     receivers: ReceiverStates,
     /// Time since the start of the server, in real time.
     uptime: Stopwatch,
-    finish_ms: i64,
+    limits: DeliveryLimits,
+    /// Number of resets of the sandbox at the last step.
+    resets: u64,
     pass: Option<QueuePass>,
     /// Events that all queues wait for, as of the last complete pass.
     seen: QueueWaits,
@@ -62,6 +64,8 @@ pub struct DeliveryLimits {
     /// Age up to which a stopping server waits for an attempt under way, in milliseconds of real time. It does not wait
     /// for a receiver whose last attempt failed.
     pub finish_ms: i64,
+    /// `true` if a receiver gets one delivery at a time, so that deliveries arrive in order.
+    pub is_serial: bool,
 }
 
 /// A pass through all queues, page by page.
@@ -117,9 +121,10 @@ impl DeliveryWorker {
             results,
             ended: Vec::new(),
             under_way: HashMap::new(),
-            receivers: ReceiverStates::new(limits.pause_ms),
+            receivers: new_receivers(limits),
             uptime,
-            finish_ms: limits.finish_ms,
+            limits,
+            resets: 0,
             pass: None,
             seen: QueueWaits::default(),
         }
@@ -234,14 +239,29 @@ impl DeliveryWorker {
     }
 }
 
+fn new_receivers(limits: DeliveryLimits) -> ReceiverStates {
+    ReceiverStates::new(limits.pause_ms).with_serial_queues(limits.is_serial)
+}
+
 impl DeliveryWorker {
+    /// After a reset of the sandbox, forgets the attempts under way. A receiver that hangs would otherwise hold back the
+    /// deliveries of the new state. Their outcomes have no delivery any more and are not stored.
+    fn forget_attempts_before_reset(&mut self) {
+        let resets = self.service.sandbox_resets();
+        if self.resets != resets {
+            self.resets = resets;
+            self.receivers = new_receivers(self.limits);
+            self.under_way.clear();
+        }
+    }
+
     /// Returns the time for which a stopping server still waits for attempts under way. `None` if it waits for none.
     fn time_to_finish(&self) -> Option<Duration> {
         let now_ms = self.uptime.elapsed_ms();
         let hopeful = self.under_way.values().filter(|one| !self.receivers.is_failing(&one.queued));
         let left = hopeful.map(|one| {
             let age_ms = now_ms.saturating_sub(one.begun_ms);
-            self.finish_ms.saturating_sub(age_ms)
+            self.limits.finish_ms.saturating_sub(age_ms)
         });
         let left_ms = left.max().and_then(|left_ms| u64::try_from(left_ms).ok())?;
         (left_ms > 0).then(|| Duration::from_millis(left_ms))
@@ -261,6 +281,7 @@ impl Worker for DeliveryWorker {
         // The number of wake-ups is read before the outcomes are stored. If an attempt ends later, the number
         // changes, and the worker makes another step.
         let woken = self.waker.wake_count();
+        self.forget_attempts_before_reset();
         self.store_results().await?;
         // No attempt starts while the file cannot be written. Without a stored outcome, the webhook would be sent
         // twice.

@@ -47,6 +47,8 @@ const REMEMBERED_MAX: usize = 10_000;
 pub(super) struct ReceiverStates {
     /// Pause between two attempts at a receiver that keeps failing, in milliseconds. 0 means no pause.
     pause_ms: i64,
+    /// `true` if a queue has at most one attempt under way.
+    is_serial: bool,
     queues: HashMap<DeliveryQueue, QueueState>,
     /// Totals of each account, by its `seq`.
     accounts: HashMap<i64, AccountTotals>,
@@ -67,6 +69,11 @@ impl ReceiverStates {
     /// Creates an empty state. Receivers that keep failing pause for `pause_ms` between two attempts.
     pub(super) fn new(pause_ms: i64) -> ReceiverStates {
         ReceiverStates { pause_ms, ..ReceiverStates::default() }
+    }
+
+    /// Limits each queue to one attempt under way, so that its deliveries arrive in order.
+    pub(super) fn with_serial_queues(self, is_serial: bool) -> ReceiverStates {
+        ReceiverStates { is_serial, ..self }
     }
 
     pub(super) fn attempts_under_way(&self, queue: &DeliveryQueue) -> usize {
@@ -111,6 +118,7 @@ impl ReceiverStates {
             (QueueSpeed::Quick | QueueSpeed::Slow, false) => queue.share,
             (QueueSpeed::Quick | QueueSpeed::Slow, true) => queue.share.min(SHARE_FIRST),
         };
+        let share = if self.is_serial { share.min(1) } else { share };
         share
             .saturating_sub(queue.under_way.total())
             .min(room)

@@ -16,7 +16,7 @@ use crate::service::Error;
 
 input! {
     /// A fault of the next calls, or a state that lasts until the faults are ended.
-    pub SandboxFault, checked pool, rates, status, delay_ms, drop_answer, route, times; unknown refused {
+    pub SandboxFault, checked pool, rates, deliveries, status, delay_ms, drop_answer, route, times; unknown refused {
         /// Method and path of an operation outside /sandbox, like "POST /v1/invoices"; default: every call.
         optional route: String = text(1..=200), "POST /v1/invoices";
         /// HTTP status, answered instead of the operation.
@@ -31,6 +31,8 @@ input! {
         change pool: &'static str = constant("empty");
         /// stale: no rate is fresh enough to quote a coin of live mode.
         change rates: &'static str = constant("stale");
+        /// shuffled: the first attempts to deliver webhooks are made in a shuffled order.
+        change deliveries: &'static str = constant("shuffled");
     }
 }
 
@@ -40,7 +42,7 @@ const ADD: Operation = Operation {
     id: "sandboxAddFault",
     method: "POST",
     path: "/sandbox/faults",
-    summary: "Makes the next calls fail, wait or stay without an answer; or empties the pool, or makes rates stale.",
+    summary: "Makes the next calls fail, wait or stay without an answer; or empties the pool, makes rates stale, or shuffles webhooks.",
     body: Body::required(&SandboxFault::COMPONENT),
     run: OperationFn::Controls(add_fault),
     ..STATE
@@ -59,14 +61,15 @@ const END: Operation = Operation {
 
 fn add_fault(context: &Context<'_>, controls: &Controls) -> Result<Job, Error> {
     let input = SandboxFault::read(&context.body_fields()?)?;
-    let names_state = input.pool.is_some() || input.rates.is_some();
+    let names_state = input.pool.is_some() || input.rates.is_some() || input.deliveries.is_some();
     let service = context.service;
     let mut pretended = service.faults();
     pretended.pool_empty |= input.pool.flatten().is_some();
     pretended.rates_stale |= input.rates.flatten().is_some();
+    pretended.deliveries_shuffled |= input.deliveries.flatten().is_some();
     let fault = read_fault(input, controls)?;
     if fault.is_none() && !names_state {
-        let message = "give status, delayMs or dropAnswer with times, or pool, or rates";
+        let message = "give status, delayMs or dropAnswer with times, or pool, rates or deliveries";
         return Err(Refusal::new(RefusalCode::InvalidRequest, message).into());
     }
     service.set_faults(pretended);

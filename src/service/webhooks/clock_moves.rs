@@ -19,6 +19,8 @@ struct MoveState {
     is_moving: bool,
     /// Receivers that hung in the current or last move.
     hanging: BTreeSet<DeliveryQueue>,
+    /// Number of resets of the sandbox.
+    resets: u64,
 }
 
 /// A move of the clock in progress. Dropping the value ends the move.
@@ -37,9 +39,11 @@ impl ClockMoves {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Forgets the receivers that hung.
-    pub(in crate::service) fn clear(&self) {
-        self.lock().hanging.clear();
+    /// Records a reset of the sandbox, and forgets the receivers that hung.
+    pub(in crate::service) fn note_reset(&self) {
+        let mut state = self.lock();
+        state.hanging.clear();
+        state.resets = state.resets.wrapping_add(1);
     }
 
     /// Returns the origins of the receivers that hung in the current or last move, sorted.
@@ -57,6 +61,12 @@ impl Service {
         (state.is_moving, state.hanging) = (true, BTreeSet::new());
         drop(state);
         ClockMove { service: Arc::clone(self) }
+    }
+
+    /// Returns the number of resets of the sandbox. After a reset, the attempts under way are of deliveries that no longer
+    /// exist.
+    pub fn sandbox_resets(&self) -> u64 {
+        self.clock_moves.lock().resets
     }
 
     /// Records that an attempt at this receiver timed out. Has an effect only while the clock moves.

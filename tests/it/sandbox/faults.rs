@@ -77,7 +77,10 @@ fn faults_of_pool_and_rates_stay_until_cleared() {
     let shop = Shop::open();
     let body = json!({ "pool": "empty", "rates": "stale" });
     let state = shop.post(FAULTS_PATH, None, body).expect(200).json();
-    assert_eq!(state["faults"], json!({ "calls": [], "pool": "empty", "rates": "stale" }));
+    assert_eq!(
+        state["faults"],
+        json!({ "calls": [], "pool": "empty", "rates": "stale", "deliveries": null })
+    );
     let path = "/v1/customers/anna/addresses";
     let refused = shop.post(path, Some(TEST), json!({}));
     refused.assert_error(503, "pool_refilling", None);
@@ -129,7 +132,10 @@ fn invalid_fault_is_rejected() {
         shop.post(FAULTS_PATH, None, body).assert_error(400, "invalid_request", param);
     }
     let state = shop.get("/sandbox", None).expect(200).json();
-    assert_eq!(state["faults"], json!({ "calls": [], "pool": null, "rates": null }));
+    assert_eq!(
+        state["faults"],
+        json!({ "calls": [], "pool": null, "rates": null, "deliveries": null })
+    );
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod contents;
 mod hanging;
 mod isolation;
 mod objects;
+mod order;
 mod refusing;
 mod retries;
 mod standard_webhooks;

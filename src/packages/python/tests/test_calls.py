@@ -138,7 +138,7 @@ def test_faults_and_their_end(coffer: Sandbox) -> None:
     coffer.faults.delay(delay_ms=1)
     coffer.faults.add({"route": "GET /v1/events", "status": 500, "times": 1})
     coffer.faults.clear()
-    assert coffer.state()["faults"] == {"calls": [], "pool": None, "rates": None}
+    assert coffer.state()["faults"] == {"calls": [], "pool": None, "rates": None, "deliveries": None}
     coffer.faults.refuse(status=429, times=2)
     for _ in range(2):
         with pytest.raises(ApiError) as caught:
