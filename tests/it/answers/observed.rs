@@ -110,10 +110,16 @@ fn mask_after(text: &str, begin: &str, is_inside: fn(char) -> bool) -> String {
     out
 }
 
+/// Number of characters of a second factor's secret in base32, which may have no digit.
+const BASE32_SECRET_CHARS: usize = 32;
+
 /// Replaces a word of 20 or more characters with letters and digits by a placeholder, because such a word is random.
 fn replace_random(word: &str) -> String {
     let has = |is: fn(&char) -> bool| word.chars().any(|letter| is(&letter));
-    if word.len() < 20 || !has(char::is_ascii_digit) || !has(char::is_ascii_alphabetic) {
+    let is_mixed = has(char::is_ascii_digit) && has(char::is_ascii_alphabetic);
+    let is_secret =
+        word.len() == BASE32_SECRET_CHARS && word.bytes().all(|byte| byte.is_ascii_uppercase());
+    if word.len() < 20 || !is_mixed && !is_secret {
         return word.to_owned();
     }
     let is_id = word.len() == 36 && word.bytes().filter(|byte| *byte == b'-').count() == 4;
