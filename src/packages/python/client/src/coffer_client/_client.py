@@ -108,7 +108,7 @@ class Client:
 
     def list_currencies(self) -> Iterator[types.Currency]:
         """Yields the coins that invoices can be paid in."""
-        return self._list("/v1/currencies")
+        yield from self._call("GET", "/v1/currencies")["data"]
 
     def get_merchant(self) -> types.Merchant:
         """Returns the account that the key belongs to."""
@@ -116,7 +116,7 @@ class Client:
 
     def list_balances(self) -> Iterator[types.Balance]:
         """Yields the balances, one in EUR and one in USD."""
-        return self._list("/v1/balances")
+        yield from self._call("GET", "/v1/balances")["data"]
 
     def list_ledger(self, filters: Optional[types.ListLedger] = None) -> Iterator[types.LedgerEntry]:
         """Yields the ledger entries, newest first."""
