@@ -7,8 +7,9 @@ use percent_encoding::percent_decode_str;
 use std::str::FromStr;
 
 pub const ID_CHARS_MAX: usize = 40;
-/// Number of characters of an unknown parameter's name that an error shows.
-const UNKNOWN_NAME_CHARS_MAX: usize = 40;
+/// Length of an unknown parameter's name up to which an error repeats it, in characters. No declared name is longer, and
+/// every key is: a key in the wrong place must not reach the log.
+const UNKNOWN_NAME_CHARS_MAX: usize = 24;
 
 /// Declaration of a query parameter, for parsing and for the documents.
 pub struct Param {
@@ -160,7 +161,11 @@ impl ParamKind {
 
 /// Returns the refusal of a parameter that is not one of `params`. It lists those that exist.
 fn unknown_param_refusal(name: &str, params: &[Param]) -> Refusal {
-    let name: String = name.chars().take(UNKNOWN_NAME_CHARS_MAX).collect();
+    let chars = name.chars().count();
+    let name = match chars <= UNKNOWN_NAME_CHARS_MAX {
+        true => name.to_owned(),
+        false => format!("(a name of {chars} characters)"),
+    };
     let known: Vec<&str> = params.iter().map(|param| param.name).collect();
     let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
     Refusal::field(&name, format!("is not a parameter of this query; its parameters: {known}"))

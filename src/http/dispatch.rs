@@ -59,6 +59,9 @@ struct ArrivedRequest<'a> {
     body: Result<Bytes, Refusal>,
 }
 
+/// Number of characters of a refused field's name in the log.
+const LOGGED_PARAM_CHARS_MAX: usize = 100;
+
 /// Error of a simulated fault that drops an answer: the operation is done, but the connection is closed without an
 /// answer.
 #[derive(Debug)]
@@ -192,10 +195,14 @@ impl Dispatcher {
     }
 }
 
-/// Returns a refusal as fields of a log line: its code, and the wrong field or parameter if it names one.
+/// Returns a refusal as fields of a log line: its code, and the beginning of the wrong field or parameter if it names
+/// one, as a caller may have chosen its name.
 fn log_fields(refusal: &Refusal) -> String {
     match &refusal.param {
-        Some(param) => format!(" error={} param={}", refusal.code, param.escape_debug()),
+        Some(param) => {
+            let param: String = param.chars().take(LOGGED_PARAM_CHARS_MAX).collect();
+            format!(" error={} param={}", refusal.code, param.escape_debug())
+        }
         None => format!(" error={}", refusal.code),
     }
 }

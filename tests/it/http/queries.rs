@@ -69,3 +69,15 @@ fn mistyped_filters_select_nothing() {
         assert!(answer.text.contains(known), "{path}: {}", answer.text);
     }
 }
+
+#[test]
+fn long_unknown_names_are_not_repeated_as_they_may_be_secrets() {
+    let shop = Shop::open();
+    let secret = "sk_live_4f9d0a7c1be2438c9b1f6e5d7a80c3e2";
+    for query in [format!("{secret}=1"), secret.to_owned(), format!("limit=1&{secret}")] {
+        let answer = shop.send("GET", &format!("/v1/invoices?{query}"), &[("X-API-Key", TEST)], "");
+        assert_eq!((answer.status, &answer.json()["error"]), (400, &json!("invalid_request")));
+        assert!(!answer.text.contains(&secret[8..20]), "{}", answer.text);
+        assert!(answer.text.contains("orderId"), "{}", answer.text);
+    }
+}
