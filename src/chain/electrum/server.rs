@@ -361,3 +361,6 @@ fn parse_history(response: Vec<HistoryItemJson>) -> Option<Vec<HistoryEntry>> {
     };
     response.into_iter().map(entry).collect()
 }
+
+#[cfg(test)]
+mod tests;

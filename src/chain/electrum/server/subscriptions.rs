@@ -4,7 +4,7 @@
 //! and all others are read.
 
 use super::super::hex::{Hash256, format_hash};
-use super::{BACKOFF_LOG2_MAX, HistoryEntry, HistoryItemJson, ItemError, ScriptHistory, Server};
+use super::{BACKOFF_LOG2_MAX, HistoryEntry, HistoryItemJson, ScriptHistory, Server};
 use crate::chain::NodeError;
 use base16ct::lower::encode_string;
 use serde_json::{Value, json};
@@ -144,8 +144,14 @@ impl Server {
         };
         let mut rest: Vec<String> = self.histories.iter().filter_map(is_due).collect();
         rest.sort_unstable();
+        let mut is_limit_checked = false;
         while !rest.is_empty() && !self.is_out_of_time() {
             let Some((place, room)) = self.connection_below_limit()? else {
+                if !std::mem::replace(&mut is_limit_checked, true) && self.accepts_another(0)? {
+                    // What was taken for the limit were other errors.
+                    self.subscriptions_max = None;
+                    continue;
+                }
                 let most = self.subscriptions_max.unwrap_or(0);
                 let reason = format!(
                     "watches {most} addresses for a connection, and {} are to be watched: name another server",
@@ -171,16 +177,19 @@ impl Server {
                 }
             }
             rest = later;
-            match last_refusal {
-                Some(error) if !self.accepts_another(place)? => {
-                    self.set_subscription_limit(place, error)?;
+            if let Some(error) = last_refusal
+                && !self.accepts_another(place)?
+            {
+                if self.learn_subscription_limit(place) {
                     rest.extend(refused.into_iter().map(|(script, _)| script));
+                    continue;
                 }
-                Some(_) | None => {
-                    for (script, error) in refused {
-                        self.set_aside(&script, error.describe(SUBSCRIBE));
-                    }
+                if self.subscription_counts().iter().all(|count| *count == 0) {
+                    return Err(error.into_node_error(SUBSCRIBE));
                 }
+            }
+            for (script, error) in refused {
+                self.set_aside(&script, error.describe(SUBSCRIBE));
             }
         }
         Ok(())
@@ -221,12 +230,7 @@ impl Server {
         let Some(most) = self.subscriptions_max else {
             return Ok(Some((0, usize::MAX)));
         };
-        let mut taken = vec![0_usize; self.connections.len()];
-        for history in self.histories.values() {
-            if let Some(taken) = history.connection.and_then(|place| taken.get_mut(place)) {
-                *taken = taken.saturating_add(1);
-            }
-        }
+        let taken = self.subscription_counts();
         let mut places = taken.iter().enumerate();
         if let Some((place, taken)) = places.find(|(_, taken)| **taken < most) {
             return Ok(Some((place, most.saturating_sub(*taken))));
@@ -238,17 +242,29 @@ impl Server {
         Ok(Some((self.connections.len().saturating_sub(1), most)))
     }
 
-    /// Stores the current number of subscriptions as the limit of a connection, after the server refused another
-    /// subscription.
-    fn set_subscription_limit(&mut self, place: usize, error: ItemError) -> Result<(), NodeError> {
-        let of_place = |history: &&ScriptHistory| history.connection == Some(place);
-        let taken = self.histories.values().filter(of_place).count();
-        let is_known = self.subscriptions_max.is_some_and(|most| most <= taken);
-        if taken == 0 || is_known {
-            return Err(error.into_node_error(SUBSCRIBE));
+    /// Returns the number of subscriptions of each connection.
+    fn subscription_counts(&self) -> Vec<usize> {
+        let mut taken = vec![0_usize; self.connections.len()];
+        for history in self.histories.values() {
+            if let Some(taken) = history.connection.and_then(|place| taken.get_mut(place)) {
+                *taken = taken.saturating_add(1);
+            }
         }
-        self.subscriptions_max = Some(taken);
-        Ok(())
+        taken
+    }
+
+    /// Stores the current number of subscriptions as the limit of a connection, after the server refused another
+    /// subscription. Returns `false` if that number is no limit: another connection has more, or this one has none.
+    fn learn_subscription_limit(&mut self, place: usize) -> bool {
+        let counts = self.subscription_counts();
+        let taken = counts.get(place).copied().unwrap_or(0);
+        let is_known = self.subscriptions_max.is_some_and(|most| most <= taken);
+        let is_exceeded = counts.iter().any(|count| *count > taken);
+        let is_limit = taken > 0 && !is_known && !is_exceeded;
+        if is_limit {
+            self.subscriptions_max = Some(taken);
+        }
+        is_limit
     }
 
     /// Reads the histories that changed. Returns `false` if no history changed.
