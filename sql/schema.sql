@@ -49,16 +49,19 @@ create table coins_off (
 
 -- Responses of POSTs that create, kept for a replay.
 create table idempotency (
-  account    integer not null references accounts (seq),
+  -- null: the request is about an object of no account
+  account    integer references accounts (seq),
   mode       text    not null check (mode in ('live', 'test')),
   route      text    not null,
   client_key text    not null check (client_key <> ''),
+  -- ids in the path, separated by slashes
+  path_ids   text    not null,
   request    text    not null,
   outcome    text    not null check (outcome in ('created', 'existing')),
   answer     text    not null,
-  created_at integer not null,
-  primary key (account, mode, route, client_key)
+  created_at integer not null
 ) strict;
+create unique index idempotency_by_key on idempotency (coalesce(account, 0), mode, route, client_key);
 create index idempotency_by_age on idempotency (created_at);
 
 

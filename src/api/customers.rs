@@ -80,7 +80,9 @@ const SIMULATE: Operation = Operation {
         RefusalCode::CoinUnavailable,
         RefusalCode::CustomersDisabled,
         RefusalCode::Forbidden,
+        RefusalCode::IdempotencyConflict,
     ],
+    is_idempotent: true,
     run: OperationFn::Secret(simulate_deposit),
     ..PLAIN
 };
@@ -100,12 +102,13 @@ fn get_addresses(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Err
 }
 
 fn simulate_deposit(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
-    let SimulateDeposit { asset, amount } = SimulateDeposit::read(&context.body_fields()?)?;
+    let request = context.idempotent_request(context.body_fields()?)?;
+    let SimulateDeposit { asset, amount } = SimulateDeposit::read(&request.body)?;
     let (service, caller, now) = (Arc::clone(context.service), Arc::clone(caller), context.now);
     let reference = context.first_param().to_owned();
     Job::wait(async move {
-        let deposit =
-            service.simulate_deposit(now, &caller, &reference, SimulatedDeposit { asset, amount });
-        Outcome::created(&deposit.await?)
+        let paid = SimulatedDeposit { asset, amount };
+        let deposit = service.simulate_deposit(now, &caller, &reference, paid, request);
+        deposit.await.map(Outcome::from_idempotent)
     })
 }

@@ -12,6 +12,7 @@ use crate::domain::{InvoiceStatus, RefusalCode, SimulatedAmount};
 use crate::render::{CreatedInvoiceView, InvoiceView};
 use crate::service::invoices::InvoiceListQuery;
 use crate::service::{Caller, Error, Requester};
+use serde_json::Map;
 use std::sync::Arc;
 
 const LIMIT_DEFAULT: u32 = 25;
@@ -153,19 +154,23 @@ const SIMULATE: Operation = Operation {
     summary: "Pays a test invoice. Status, ledger and webhooks follow as for a real payment.",
     body: Body::optional(&SimulatePayment::COMPONENT),
     answers: &[Answer::ok("The invoice.", &InvoiceView::COMPONENT)],
-    refusals: &[RefusalCode::CoinUnavailable, RefusalCode::NotTestInvoice],
+    refusals: &[
+        RefusalCode::CoinUnavailable,
+        RefusalCode::NotTestInvoice,
+        RefusalCode::IdempotencyConflict,
+    ],
+    is_idempotent: true,
     run: OperationFn::Secret(simulate_payment),
     ..PLAIN
 };
 
 fn create(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
-    let body = context.body_fields()?;
-    let client_key = context.idempotency_key.clone()?;
+    let request = context.idempotent_request(context.body_fields()?)?;
     let (service, caller, now) = (Arc::clone(context.service), Arc::clone(caller), context.now);
     Job::wait(async move {
         let requester = Requester::Key(caller.key_id());
-        let created = service.create_invoice(now, &caller, requester, body, client_key);
-        Ok(Outcome::from_create(created.await?))
+        let created = service.create_invoice(now, &caller, requester, request);
+        Ok(Outcome::from_idempotent(created.await?))
     })
 }
 
@@ -197,21 +202,22 @@ fn select_coin(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error
 }
 
 fn cancel(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
-    let (id, client_key) = (context.uuid("invoice")?, context.idempotency_key.clone()?);
+    let (id, request) = (context.uuid("invoice")?, context.idempotent_request(Map::new())?);
     let (service, caller, now) = (Arc::clone(context.service), Arc::clone(caller), context.now);
     Job::wait(async move {
         let actor = format!("key {}", caller.key_id());
-        let cancelled = service.cancel_invoice(now, &caller, actor, id, client_key);
-        cancelled.await.map(Outcome::from_create)
+        let cancelled = service.cancel_invoice(now, &caller, actor, id, request);
+        cancelled.await.map(Outcome::from_idempotent)
     })
 }
 
 fn simulate_payment(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
-    let SimulatePayment { case, asset } = SimulatePayment::read(&context.body_fields()?)?;
+    let request = context.idempotent_request(context.body_fields()?)?;
+    let SimulatePayment { case, asset } = SimulatePayment::read(&request.body)?;
     let (service, caller, now) = (Arc::clone(context.service), Arc::clone(caller), context.now);
     let id = context.first_param().to_owned();
     Job::wait(async move {
-        let invoice = service.simulate_payment(now, &caller, &id, case, asset).await?;
-        Ok(Outcome::resource(invoice))
+        let paid = service.simulate_payment(now, &caller, &id, case, asset, request);
+        paid.await.map(Outcome::from_idempotent)
     })
 }

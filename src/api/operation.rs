@@ -5,6 +5,7 @@ use super::query::{Param, Query};
 use super::tag::Tag;
 use crate::domain::fields::{Component, Fields};
 use crate::domain::{Mode, Refusal, RefusalCode, Time, id};
+use crate::service::idempotency::IdempotentRequest;
 use crate::service::sandbox::controls::SandboxControls;
 use crate::service::{Caller, Error, Member, Scope, Service};
 use serde_json::{Map, Value};
@@ -70,6 +71,8 @@ pub type Controls = Arc<dyn SandboxControls>;
 
 /// A request whose caller has been authenticated.
 pub struct Context<'a> {
+    /// Name of the operation.
+    pub operation: &'static str,
     /// Service on which the operation works.
     pub service: &'a Arc<Service>,
     /// Time of the request, by the server's clock.
@@ -112,6 +115,24 @@ impl Context<'_> {
     /// Returns the second parameter of the path, for example the id of a key after the id of its account.
     pub fn second_param(&self) -> &str {
         self.path.get(1).map_or("", String::as_str)
+    }
+
+    /// Returns the request with this body, as a request that runs at most once for its Idempotency-Key.
+    ///
+    /// # Errors
+    /// `invalid_request` if the key is invalid.
+    pub fn idempotent_request(
+        &self,
+        body: Map<String, Value>,
+    ) -> Result<IdempotentRequest, Refusal> {
+        // An id in capital letters is the same id.
+        let path_ids = self.path.iter().map(|one| id::parse(one).unwrap_or_else(|| one.clone()));
+        Ok(IdempotentRequest {
+            operation: self.operation,
+            path_ids: path_ids.collect::<Vec<_>>().join("/"),
+            client_key: self.idempotency_key.clone()?,
+            body,
+        })
     }
 
     /// Parses the body as a JSON object and returns its fields.

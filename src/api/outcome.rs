@@ -1,6 +1,6 @@
 //! Outcomes of operations, and the work that remains after their functions have returned.
 
-use crate::service::idempotency::{CreateOutcome, CreateResponse};
+use crate::service::idempotency::{CreateOutcome, IdempotentResponse};
 use crate::service::page::Page;
 use crate::service::{Error, Json, Member, Service, Step};
 use serde::Serialize;
@@ -44,8 +44,10 @@ pub enum OutcomeBody {
     Unshared(Json),
     /// JSON that several answers share, for example from a cache.
     Shared(Arc<RawValue>),
-    /// JSON text from the database, for example stored under an Idempotency-Key.
+    /// JSON text from the database.
     Stored(String),
+    /// JSON text of the answer to an earlier request with the same Idempotency-Key.
+    Replayed(String),
     /// Items of one page of a list, and the position at which the next page starts. Several answers share the items.
     Page(Vec<Arc<RawValue>>, Option<String>),
     /// A page of a list, made only for this answer.
@@ -83,14 +85,18 @@ impl Outcome {
         Outcome { success: Success::Ok, body: OutcomeBody::UnsharedPage(page) }
     }
 
-    /// Returns the outcome of a creation with an Idempotency-Key. The success is `Created` for the first request and
-    /// `Ok` for a repeated request.
-    pub fn from_create(response: CreateResponse) -> Outcome {
+    /// Returns the outcome of a request that may have an Idempotency-Key. The success is `Created` if the request
+    /// created the object, also in the replay of such an answer, and else `Ok`.
+    pub fn from_idempotent(response: IdempotentResponse) -> Outcome {
         let success = match response.outcome {
             CreateOutcome::Created => Success::Created,
             CreateOutcome::Existing => Success::Ok,
         };
-        Outcome { success, body: OutcomeBody::Stored(response.body) }
+        let body = match response.is_replayed {
+            true => OutcomeBody::Replayed(response.body),
+            false => OutcomeBody::Stored(response.body),
+        };
+        Outcome { success, body }
     }
 
     pub fn created(view: &impl Serialize) -> Result<Outcome, Error> {

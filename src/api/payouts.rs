@@ -55,11 +55,11 @@ const GET: Operation = Operation {
 };
 
 fn create(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
-    let (body, client_key) = (context.body_fields()?, context.idempotency_key.clone()?);
+    let request = context.idempotent_request(context.body_fields()?)?;
     let (service, caller, now) = (Arc::clone(context.service), Arc::clone(caller), context.now);
     Job::wait(async move {
         let requester = Requester::Key(caller.key_id());
-        let made = service.create_payout(now, &caller, requester, body, client_key);
-        made.await.map(Outcome::from_create)
+        let made = service.create_payout(now, &caller, requester, request);
+        made.await.map(Outcome::from_idempotent)
     })
 }

@@ -90,11 +90,11 @@ const DELETE: Operation = Operation {
 };
 
 fn create(context: &Context<'_>, scope: &Scope) -> Result<Job, Error> {
-    let (body, client_key) = (context.body_fields()?, context.idempotency_key.clone()?);
+    let request = context.idempotent_request(context.body_fields()?)?;
     let (service, scope, now) = (Arc::clone(context.service), *scope, context.now);
     Job::wait(async move {
-        let ordered = service.order_server(now, &scope, body, client_key);
-        Ok(Outcome { success: Success::Created, body: OutcomeBody::Stored(ordered.await?) })
+        let ordered = service.order_server(now, &scope, request);
+        ordered.await.map(Outcome::from_idempotent)
     })
 }
 

@@ -66,7 +66,7 @@ text_enum! {
         PayloadTooLarge = "payload_too_large",
         /// The request headers are over 16 KiB.
         HeadersTooLarge = "headers_too_large",
-        /// The `Idempotency-Key` was used with another body.
+        /// The `Idempotency-Key` was used with another body or for another object.
         IdempotencyConflict = "idempotency_conflict",
         /// Another payout of the account is in progress.
         PayoutOpen = "payout_open",

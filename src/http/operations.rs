@@ -6,8 +6,12 @@ use super::request::{Call, idempotency_key};
 use super::route::{ReplyFuture, Route};
 use crate::api::operation::{Context, Job, Outcome, OutcomeBody};
 use crate::service::{Error, QuotaOwner};
+use hyper::header::{HeaderName, HeaderValue};
 use std::future::ready;
 use std::sync::Arc;
+
+/// Header of an answer that an earlier request with the same Idempotency-Key got.
+const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
 /// Calls the function of an operation, runs the job that the function returns, and returns the future answer.
 pub(super) fn run_operation(
@@ -18,6 +22,7 @@ pub(super) fn run_operation(
 ) -> ReplyFuture {
     let service = &call.http.service;
     let job = run(&Context {
+        operation: route.operation,
         service,
         now: call.now,
         path: &call.path,
@@ -66,6 +71,11 @@ fn outcome_reply(Outcome { success, body }: Outcome) -> Result<Reply, Error> {
         OutcomeBody::Unshared(json) => Reply::json(status, Box::<str>::from(json).into_string()),
         OutcomeBody::Shared(json) => Reply::shared(json),
         OutcomeBody::Stored(text) => Reply::json(status, text),
+        OutcomeBody::Replayed(text) => {
+            let mut reply = Reply::json(status, text);
+            reply.headers.push((REPLAYED, HeaderValue::from_static("true")));
+            reply
+        }
         OutcomeBody::Page(data, next_before) => {
             Reply::page_from_parts(&data, next_before.as_deref())?
         }

@@ -2,8 +2,8 @@
 //!
 //! Invariant: a correction has a reason, and its author is in the audit log.
 
-use super::idempotency::{CreateResponse, IdempotencySlot, run_once};
-use super::{Error, Scope, Service, Step, audit_log};
+use super::idempotency::{IdempotentRequest, IdempotentResponse};
+use super::{Error, Json, Scope, Service, Step, audit_log};
 use crate::domain::ledger::adjustment::CreateAdjustment;
 use crate::domain::{LedgerEntry, LedgerKind, RefType, Refusal, Time, id};
 use crate::render;
@@ -22,25 +22,18 @@ impl Service {
         now: Time,
         scope: &Scope,
         actor: &str,
-        body: Map<String, Value>,
-        client_key: Option<String>,
-    ) -> Result<CreateResponse, Error> {
+        request: IdempotentRequest,
+    ) -> Result<IdempotentResponse, Error> {
         let (scope, actor) = (*scope, actor.to_owned());
-        let slot = client_key.map(|client_key| IdempotencySlot {
-            account: scope.account(),
-            mode: scope.mode(),
-            route: "createAdjustment",
-            client_key,
-        });
-        let entry = read_adjustment(&body, now);
+        let entry = read_adjustment(&request.body, now);
         let check = |_: &Reader<'_>| Ok(entry.as_ref().map(drop).map_err(Refusal::clone)?);
-        if let Some(kept) = self.check_before_write(now, slot.as_ref(), &body, check)? {
+        if let Some(kept) = self.check_before_write(now, scope, &request, check)? {
             return Ok(kept);
         }
         self.write(now, move |step| {
-            run_once(step, slot.as_ref(), &body, || {
+            request.run_once(step, scope, || {
                 let answer = book_adjustment(step, &scope, &actor, entry?)?;
-                Ok(CreateResponse::created(answer))
+                Ok(IdempotentResponse::created(answer))
             })
         })
         .await
@@ -70,7 +63,7 @@ fn book_adjustment(
     scope: &Scope,
     actor: &str,
     entry: LedgerEntry,
-) -> Result<String, Error> {
+) -> Result<Json, Error> {
     let Step { tx, now, .. } = *step;
     ledger::insert_adjustment(tx, scope.account(), scope.mode(), &entry, now)?;
     let detail = json!({
@@ -85,5 +78,5 @@ fn book_adjustment(
         Some(&entry.id),
         &detail,
     )?;
-    Ok(render::ledger_entry(&entry, scope.mode())?.get().to_owned())
+    Ok(render::ledger_entry(&entry, scope.mode())?)
 }

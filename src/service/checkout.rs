@@ -5,6 +5,7 @@
 
 use super::lookups::owned_invoice;
 use super::simulated_payments::amount_still_due;
+use super::simulated_payments::pay_invoice;
 use super::{Error, Json, Scope, Service};
 use crate::domain::confirmations::OnChain;
 use crate::domain::money::is_paid_in_full;
@@ -195,7 +196,10 @@ impl Service {
             return Err(Refusal::new(RefusalCode::Forbidden, message).into());
         }
         let customer = Scope::new(invoice.account, invoice.mode);
-        self.simulate_payment(now, &customer, &id, case, None).await.map(drop)
+        self.write_repeatable(now, move |step| {
+            pay_invoice(step, &customer, &id, case, None).map(drop)
+        })
+        .await
     }
 
     /// Returns the newest unconfirmed payments of an invoice, oldest first.

@@ -6,6 +6,7 @@
 
 use super::confirmations::OnChainReader;
 use super::customers::find_customer;
+use super::idempotency::{IdempotentRequest, IdempotentResponse};
 use super::observations::{change_owned_observation, record_observation};
 use super::{Error, Json, Scope, Service, Step};
 use crate::domain::customer::check_reference;
@@ -50,7 +51,8 @@ impl Service {
         scope: &Scope,
         reference: &str,
         paid: SimulatedDeposit,
-    ) -> Result<Json, Error> {
+        request: IdempotentRequest,
+    ) -> Result<IdempotentResponse, Error> {
         check_reference(reference)?;
         if scope.mode().is_live() {
             let message = "only a test key can simulate a deposit";
@@ -58,37 +60,10 @@ impl Service {
         }
         let (scope, reference) = (*scope, reference.to_owned());
         self.write(now, move |step| {
-            let Step { service, tx, .. } = *step;
-            let customer = find_customer(tx, &scope, &reference)?;
-            let (asset, address) = coin_and_address(tx, &customer, &paid.asset)?;
-            let amount = Units::parse(&paid.amount, asset.decimals)
-                .map_err(|problem| Refusal::field("amount", problem))?;
-            let seen = Observation {
-                mode: customer.mode,
-                asset,
-                txid: simulated_txid(asset.chain, &id::new(now).to_string()),
-                position: 0,
-                address,
-                amount,
-                seen_at: now,
-                block: None,
-                spends: Vec::new(),
-            };
-            let seen = record_observation(step, &seen, None)?;
-            let seen = seen.ok_or_else(|| Refusal::field("amount", "must be more than zero"))?;
-            let paid =
-                change_owned_observation(step, seen.into_booked_owner()?, PaymentState::Confirmed)?;
-            match paid {
-                ObservationOwner::Deposit(deposit) => {
-                    render_deposit(tx, &mut service.on_chain_reader(), &deposit)
-                }
-                ObservationOwner::Payment(_)
-                | ObservationOwner::Own(_)
-                | ObservationOwner::Unmatched(_)
-                | ObservationOwner::Destination(_) => {
-                    Err(Error::Failed("the address is not the customer's".to_owned()))
-                }
-            }
+            request.run_once(step, scope, || {
+                let deposit = pay_customer(step, &scope, &reference, &paid)?;
+                Ok(IdempotentResponse::created(deposit))
+            })
         })
         .await
     }
@@ -143,4 +118,43 @@ fn render_deposit(
 ) -> Result<Json, Error> {
     let on_chain = depths.read_state(db, deposit)?;
     Ok(render::customer::deposit(deposit, deposit.net_amount()?, &on_chain)?)
+}
+
+/// Pays to a test customer's address in one payment, which is confirmed at once.
+fn pay_customer(
+    step: &Step<'_>,
+    scope: &Scope,
+    reference: &str,
+    paid: &SimulatedDeposit,
+) -> Result<Json, Error> {
+    let Step { service, tx, now } = *step;
+    let customer = find_customer(tx, scope, reference)?;
+    let (asset, address) = coin_and_address(tx, &customer, &paid.asset)?;
+    let amount = Units::parse(&paid.amount, asset.decimals)
+        .map_err(|problem| Refusal::field("amount", problem))?;
+    let seen = Observation {
+        mode: customer.mode,
+        asset,
+        txid: simulated_txid(asset.chain, &id::new(now).to_string()),
+        position: 0,
+        address,
+        amount,
+        seen_at: now,
+        block: None,
+        spends: Vec::new(),
+    };
+    let seen = record_observation(step, &seen, None)?;
+    let seen = seen.ok_or_else(|| Refusal::field("amount", "must be more than zero"))?;
+    let paid = change_owned_observation(step, seen.into_booked_owner()?, PaymentState::Confirmed)?;
+    match paid {
+        ObservationOwner::Deposit(deposit) => {
+            render_deposit(tx, &mut service.on_chain_reader(), &deposit)
+        }
+        ObservationOwner::Payment(_)
+        | ObservationOwner::Own(_)
+        | ObservationOwner::Unmatched(_)
+        | ObservationOwner::Destination(_) => {
+            Err(Error::Failed("the address is not the customer's".to_owned()))
+        }
+    }
 }

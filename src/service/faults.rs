@@ -108,9 +108,9 @@ impl Service {
 mod tests {
     use super::Faults;
     use crate::domain::RefusalCode;
-    use crate::service::tests::{NOW, block_on, seeded_service};
+    use crate::service::tests::{NOW, block_on, request_without_key, seeded_service};
     use crate::service::{Error, Json, Requester, sandbox};
-    use serde_json::{Map, Value, json};
+    use serde_json::{Value, json};
 
     #[track_caller]
     fn refusal_code(outcome: Result<Json, Error>) -> RefusalCode {
@@ -145,14 +145,9 @@ mod tests {
             service.set_faults(Faults::default());
             let caller = service.authenticate(NOW, key).unwrap();
             let body = json!({ "amount": "20.00", "currency": "EUR" });
-            let body: Map<String, Value> = body.as_object().unwrap().clone();
-            let made = block_on(service.create_invoice(
-                NOW,
-                &caller,
-                Requester::Key(caller.key_id()),
-                body,
-                None,
-            ));
+            let (requester, request) =
+                (Requester::Key(caller.key_id()), request_without_key(&body));
+            let made = block_on(service.create_invoice(NOW, &caller, requester, request));
             let made: Value = serde_json::from_str(&made.unwrap().body).unwrap();
             let id = made.get("id").and_then(Value::as_str).unwrap();
             let pick =

@@ -11,15 +11,15 @@ pub mod listing;
 pub(in crate::service) use create::{check_may_create, new_invoice};
 
 use super::cache::Generation;
-use super::idempotency::{CreateResponse, IdempotencySlot, run_once};
+use super::idempotency::{IdempotentRequest, IdempotentResponse};
 use super::lookups::owned_invoice;
 use super::settle::{SettleCause, settle_invoice};
 use super::{Error, Json, Scope, Service, Step, audit_log, page};
 use crate::domain::{Invoice, InvoiceStatus, Mode, Refusal, RefusalCode, Time};
 use crate::render;
 use crate::store::{PageBounds, Reader, chains, invoices, payments};
+use serde_json::json;
 use serde_json::value::RawValue;
-use serde_json::{Map, json};
 use std::sync::Arc;
 
 #[cfg(test)]
@@ -152,20 +152,13 @@ impl Service {
         scope: &Scope,
         actor: String,
         id: String,
-        client_key: Option<String>,
-    ) -> Result<CreateResponse, Error> {
+        request: IdempotentRequest,
+    ) -> Result<IdempotentResponse, Error> {
         let scope = *scope;
-        let slot = client_key.map(|client_key| IdempotencySlot {
-            account: scope.account(),
-            mode: scope.mode(),
-            route: "cancelInvoice",
-            client_key,
-        });
-        let request = Map::from_iter([("id".to_owned(), id.as_str().into())]);
         self.write(now, move |step| {
-            run_once(step, slot.as_ref(), &request, || {
+            request.run_once(step, scope, || {
                 let cancelled = cancel_owned_invoice(step, &scope, &actor, &id)?;
-                Ok(CreateResponse::existing(cancelled.get().to_owned()))
+                Ok(IdempotentResponse::existing(cancelled))
             })
         })
         .await
@@ -179,13 +172,15 @@ impl Service {
     pub async fn cancel_sandbox_invoice(
         self: &Arc<Self>,
         now: Time,
-        id: &str,
-    ) -> Result<Json, Error> {
-        let id = id.to_owned();
+        id: String,
+        request: IdempotentRequest,
+    ) -> Result<IdempotentResponse, Error> {
         self.write(now, move |step| {
             let invoice =
                 invoices::by_id(step.tx, &id)?.ok_or_else(|| Refusal::not_found("invoice"))?;
-            cancel_loaded_invoice(step, invoice)
+            request.run_once(step, Scope::new(invoice.account, invoice.mode), || {
+                cancel_loaded_invoice(step, invoice).map(IdempotentResponse::existing)
+            })
         })
         .await
     }

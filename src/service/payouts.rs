@@ -3,7 +3,7 @@
 //! Invariant: the checks run in the documented order. An account has at most one open payout. The schema also
 //! enforces this limit.
 
-use super::idempotency::{CreateResponse, IdempotencySlot, run_once};
+use super::idempotency::{IdempotentRequest, IdempotentResponse};
 use super::transfers::request_transfer;
 use super::{Error, Requester, Scope, Service, Step};
 use crate::domain::time::DAY_MS;
@@ -14,7 +14,6 @@ use crate::domain::{
 };
 use crate::render;
 use crate::store::{Reader, Tx, accounts, balances, file, payout_addresses, transfers};
-use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// Time after a change of the payout address before payouts to the new address are allowed, in milliseconds.
@@ -31,28 +30,24 @@ impl Service {
         now: Time,
         scope: &Scope,
         requester: Requester<'_>,
-        body: Map<String, Value>,
-        client_key: Option<String>,
-    ) -> Result<CreateResponse, Error> {
+        request: IdempotentRequest,
+    ) -> Result<IdempotentResponse, Error> {
+        let scope = *scope;
         let (account, mode) = (scope.account(), scope.mode());
-        // These route names come from the first file format. A retry must find its stored response, so the names
-        // stay.
-        let (actor, route) = match requester {
-            Requester::Person(email) => (email.to_owned(), "requestPayout"),
-            Requester::Key(key) => (format!("key {key}"), "createPayout"),
+        let actor = match requester {
+            Requester::Person(email) => email.to_owned(),
+            Requester::Key(key) => format!("key {key}"),
         };
-        let slot =
-            client_key.map(|client_key| IdempotencySlot { account, mode, route, client_key });
         let is_person = matches!(requester, Requester::Person(_));
-        let input = CreatePayout::read(&body);
+        let input = CreatePayout::read(&request.body);
         let check = |db: &Reader<'_>| check_account_and_body(db, account, mode, &input).map(drop);
-        if let Some(kept) = self.check_before_write(now, slot.as_ref(), &body, check)? {
+        if let Some(kept) = self.check_before_write(now, scope, &request, check)? {
             return Ok(kept);
         }
         self.derive_upcoming_addresses()?;
         self.write(now, move |step| {
             let Step { service, tx, .. } = *step;
-            run_once(step, slot.as_ref(), &body, || {
+            request.run_once(step, scope, || {
                 let payout = check_payout(service, tx, now, account, mode, &input)?;
                 let payout = request_transfer(step, &actor, payout)?;
                 let json = if is_person {
@@ -60,7 +55,7 @@ impl Service {
                 } else {
                     render::transfer(&payout)?
                 };
-                Ok(CreateResponse::created(json.get().to_owned()))
+                Ok(IdempotentResponse::created(json))
             })
         })
         .await

@@ -3,7 +3,7 @@
 //! Invariant: when a refund is requested, the refunds of its invoice do not exceed the confirmed amount. Failed,
 //! rejected and cancelled refunds do not count.
 
-use super::idempotency::{CreateResponse, IdempotencySlot, run_once};
+use super::idempotency::{IdempotentRequest, IdempotentResponse};
 use super::lookups::{find_invoice, owned_invoice};
 use super::transfers::request_transfer;
 use super::{Error, Scope, Service, Step};
@@ -16,7 +16,6 @@ use crate::domain::{
 };
 use crate::render;
 use crate::store::{Reader, accounts, payments, transfers};
-use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// Maximum number of refunds of an invoice, in any status. Each request adds up all refunds of the invoice, while all
@@ -40,36 +39,29 @@ impl Service {
         now: Time,
         scope: &Scope,
         person: &str,
-        body: Map<String, Value>,
-        client_key: Option<String>,
-    ) -> Result<CreateResponse, Error> {
-        let slot = client_key.map(|client_key| IdempotencySlot {
-            account: scope.account(),
-            mode: scope.mode(),
-            route: "requestRefund",
-            client_key,
-        });
+        request: IdempotentRequest,
+    ) -> Result<IdempotentResponse, Error> {
         let (scope, actor) = (*scope, person.to_owned());
         let check = |db: &Reader<'_>| {
-            let fields = Fields::new(&body);
+            let fields = Fields::new(&request.body);
             fields.refuse_unknown(RequestRefund::NAMES)?;
             let invoice = owned_invoice(db, &scope, &RequestRefund::invoice(fields)?)?;
             self.prepare_refund(db, now, &invoice, fields, None).map(drop)
         };
-        if let Some(kept) = self.check_before_write(now, slot.as_ref(), &body, check)? {
+        if let Some(kept) = self.check_before_write(now, scope, &request, check)? {
             return Ok(kept);
         }
         self.derive_upcoming_addresses()?;
         self.write(now, move |step| {
             let Step { service, tx, .. } = *step;
-            run_once(step, slot.as_ref(), &body, || {
-                let fields = Fields::new(&body);
+            request.run_once(step, scope, || {
+                let fields = Fields::new(&request.body);
                 fields.refuse_unknown(RequestRefund::NAMES)?;
                 let invoice = owned_invoice(tx, &scope, &RequestRefund::invoice(fields)?)?;
                 let refund = service.prepare_refund(tx, now, &invoice, fields, None)?;
                 let refund = request_transfer(step, &actor, refund)?;
                 let json = service.render_for_operator(tx, now, &refund)?;
-                Ok(CreateResponse::created(json.get().to_owned()))
+                Ok(IdempotentResponse::created(json))
             })
         })
         .await
@@ -83,26 +75,19 @@ impl Service {
     pub async fn create_sandbox_refund(
         self: &Arc<Self>,
         now: Time,
-        body: Map<String, Value>,
-        client_key: Option<String>,
-    ) -> Result<CreateResponse, Error> {
+        request: IdempotentRequest,
+    ) -> Result<IdempotentResponse, Error> {
         self.write(now, move |step| {
             let Step { service, tx, .. } = *step;
-            let fields = Fields::new(&body);
+            let fields = Fields::new(&request.body);
             fields.refuse_unknown(SandboxRefund::NAMES)?;
             let invoice = find_invoice(tx, &SandboxRefund::invoice(fields)?)?;
-            let slot = client_key.map(|client_key| IdempotencySlot {
-                account: invoice.account,
-                mode: invoice.mode,
-                route: "sandboxPutRefund",
-                client_key,
-            });
-            run_once(step, slot.as_ref(), &body, || {
+            request.run_once(step, Scope::new(invoice.account, invoice.mode), || {
                 let refund =
                     service.prepare_refund(tx, now, &invoice, fields, Some(SANDBOX_LABEL))?;
                 let refund = request_transfer(step, "sandbox", refund)?;
                 let json = render::transfer(&refund)?;
-                Ok(CreateResponse::created(json.get().to_owned()))
+                Ok(IdempotentResponse::created(json))
             })
         })
         .await

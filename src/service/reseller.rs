@@ -5,7 +5,7 @@
 //! Invariant: a reseller accesses only the servers of the token's account.
 
 use super::callers::unauthorized;
-use super::idempotency::{CreateResponse, IdempotencySlot, run_once};
+use super::idempotency::{IdempotentRequest, IdempotentResponse};
 use super::{Error, Json, Scope, Service, Step};
 use crate::domain::time::MINUTE_MS;
 use crate::domain::{
@@ -14,7 +14,6 @@ use crate::domain::{
 };
 use crate::render;
 use crate::store::{FileKind, Reader, Tx, accounts, reseller_tokens, servers};
-use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// Result of a request to remove a server.
@@ -64,36 +63,29 @@ impl Service {
         self: &Arc<Self>,
         now: Time,
         scope: &Scope,
-        body: Map<String, Value>,
-        client_key: Option<String>,
-    ) -> Result<String, Error> {
-        let account = scope.account();
-        let slot = client_key.map(|client_key| IdempotencySlot {
-            account,
-            mode: scope.mode(),
-            route: "createServer",
-            client_key,
-        });
+        request: IdempotentRequest,
+    ) -> Result<IdempotentResponse, Error> {
+        let (scope, account) = (*scope, scope.account());
         let limits = self.server_limits;
         let check = |db: &Reader<'_>| {
             server_quota(&accounts::by_seq(db, account)?)?;
-            ServerOrder::parse(&body, limits)?;
+            ServerOrder::parse(&request.body, limits)?;
             Ok(())
         };
-        if let Some(kept) = self.check_before_write(now, slot.as_ref(), &body, check)? {
-            return Ok(kept.body);
+        if let Some(kept) = self.check_before_write(now, scope, &request, check)? {
+            return Ok(kept);
         }
         self.write(now, move |step| {
             let Step { service, tx, .. } = *step;
             let order = || {
                 let quota = server_quota(&accounts::by_seq(tx, account)?)?;
-                let order = ServerOrder::parse(&body, service.server_limits)?;
+                let order = ServerOrder::parse(&request.body, service.server_limits)?;
                 check_server_quota(tx, account, quota)?;
                 let server = OrderedServer::new(id::new(now).to_string(), account, order, now);
                 servers::insert(tx, &server)?;
-                Ok(CreateResponse::created(render::server(&server)?.get().to_owned()))
+                Ok(IdempotentResponse::created(render::server(&server)?))
             };
-            run_once(step, slot.as_ref(), &body, order).map(|made| made.body)
+            request.run_once(step, scope, order)
         })
         .await
     }

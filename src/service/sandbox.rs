@@ -6,6 +6,7 @@
 
 pub mod chains;
 pub mod controls;
+mod key_owner;
 pub mod payments;
 pub mod snapshots;
 mod target;

@@ -4,6 +4,7 @@
 //!
 //! Invariant: the same code handles simulated payments and payments on a chain.
 
+use super::idempotency::{IdempotentRequest, IdempotentResponse};
 use super::intake::payment::book_payment;
 use super::lookups::owned_invoice;
 use super::observations::record_observation;
@@ -36,58 +37,78 @@ impl Service {
         id: &str,
         case: SimulatedAmount,
         asset: Option<String>,
-    ) -> Result<Json, Error> {
+        request: IdempotentRequest,
+    ) -> Result<IdempotentResponse, Error> {
         let (scope, id) = (*scope, id.to_owned());
-        self.write_repeatable(now, move |step| { let Step { service, tx, .. } = *step;
-            let mut invoice = owned_invoice(tx, &scope, &id)?;
-            if invoice.mode.is_live() {
-                return Err(Refusal::new(
-                    RefusalCode::NotTestInvoice,
-                    "only a test invoice can be simulated",
-                )
-                .into());
-            }
-            let before = payments::of_invoice(tx, invoice.seq)?;
-            if before.len() >= SIMULATED_MAX {
-                let message = format!(
-                    "a test invoice takes at most {SIMULATED_MAX} simulated payments; make another one"
-                );
-                return Err(Refusal::new(RefusalCode::InvalidRequest, message).into());
-            }
-            let quote = quote_to_pay(step, &mut invoice, asset.as_deref())?;
-            let counting = before.iter().filter(|payment| payment.counts_for_invoice());
-            let due = amount_still_due(&invoice, counting.map(|payment| payment.value))?;
-            let fiat = match case {
-                SimulatedAmount::Exact => due,
-                SimulatedAmount::Under => due.half(),
-                SimulatedAmount::Over => due.one_and_a_half()?,
-            };
-            let amount = quote.quoted.rate.units_for(fiat, quote.asset.decimals)?;
-            let seen = Observation {
-                mode: invoice.mode,
-                asset: quote.asset,
-                txid: simulated_txid(quote.asset.chain, &id::new(now).to_string()),
-                position: 0,
-                address: quote.address,
-                amount,
-                seen_at: now,
-                block: None,
-                spends: Vec::new(),
-            };
-            let seen = record_observation(step, &seen, Some(invoice))?;
-            let seen = seen.ok_or_else(|| Error::Failed("nothing was due".to_owned()))?;
-            let ObservationOwner::Payment(seen) = seen.into_booked_owner()? else {
-                return Err(Error::Failed("what was due is no payment".to_owned()));
-            };
-            let (invoice, payment) = *seen;
-            let (before, next) = (payment.state, PaymentState::Confirmed);
-            observations::update(tx, payment.observation, before, next, now)?;
-            let (invoice, _, told) = book_payment(step, invoice, payment, next)?;
-            // The response is the same JSON as the event's object.
-            told.map_or_else(|| Ok(render::invoice(&invoice, &service.links, &[])?), Ok)
+        self.write_repeatable(now, move |step| {
+            request.run_once(step, scope, || {
+                let paid = pay_invoice(step, &scope, &id, case, asset.as_deref())?;
+                Ok(IdempotentResponse::existing(paid))
+            })
         })
         .await
     }
+}
+
+/// Pays a test invoice in one payment, which is confirmed at once.
+///
+/// # Errors
+///
+/// `not_found`, `not_test_invoice`, `coin_unavailable`.
+pub(super) fn pay_invoice(
+    step: &Step<'_>,
+    scope: &Scope,
+    id: &str,
+    case: SimulatedAmount,
+    asset: Option<&str>,
+) -> Result<Json, Error> {
+    let Step { service, tx, now } = *step;
+    let mut invoice = owned_invoice(tx, scope, id)?;
+    if invoice.mode.is_live() {
+        return Err(Refusal::new(
+            RefusalCode::NotTestInvoice,
+            "only a test invoice can be simulated",
+        )
+        .into());
+    }
+    let before = payments::of_invoice(tx, invoice.seq)?;
+    if before.len() >= SIMULATED_MAX {
+        let message = format!(
+            "a test invoice takes at most {SIMULATED_MAX} simulated payments; make another one"
+        );
+        return Err(Refusal::new(RefusalCode::InvalidRequest, message).into());
+    }
+    let quote = quote_to_pay(step, &mut invoice, asset)?;
+    let counting = before.iter().filter(|payment| payment.counts_for_invoice());
+    let due = amount_still_due(&invoice, counting.map(|payment| payment.value))?;
+    let fiat = match case {
+        SimulatedAmount::Exact => due,
+        SimulatedAmount::Under => due.half(),
+        SimulatedAmount::Over => due.one_and_a_half()?,
+    };
+    let amount = quote.quoted.rate.units_for(fiat, quote.asset.decimals)?;
+    let seen = Observation {
+        mode: invoice.mode,
+        asset: quote.asset,
+        txid: simulated_txid(quote.asset.chain, &id::new(now).to_string()),
+        position: 0,
+        address: quote.address,
+        amount,
+        seen_at: now,
+        block: None,
+        spends: Vec::new(),
+    };
+    let seen = record_observation(step, &seen, Some(invoice))?;
+    let seen = seen.ok_or_else(|| Error::Failed("nothing was due".to_owned()))?;
+    let ObservationOwner::Payment(seen) = seen.into_booked_owner()? else {
+        return Err(Error::Failed("what was due is no payment".to_owned()));
+    };
+    let (invoice, payment) = *seen;
+    let (before, next) = (payment.state, PaymentState::Confirmed);
+    observations::update(tx, payment.observation, before, next, now)?;
+    let (invoice, _, told) = book_payment(step, invoice, payment, next)?;
+    // The response is the same JSON as the event's object.
+    told.map_or_else(|| Ok(render::invoice(&invoice, &service.links, &[])?), Ok)
 }
 
 /// Returns the quote that a simulated payment pays.

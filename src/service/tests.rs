@@ -6,6 +6,7 @@
 
 use super::audit::audit;
 use super::followed::{LiveChain, LiveMode};
+use super::idempotency::IdempotentRequest;
 use super::mail::MailIdentity;
 use super::pools::claim_address;
 use super::{Caches, Caller, Error, Faults, Requester, Service, Step, init_file, sandbox};
@@ -194,6 +195,12 @@ pub(crate) fn live_caller(service: &Arc<Service>) -> Arc<Caller> {
     service.authenticate(NOW, sandbox::SECRET_LIVE).unwrap()
 }
 
+/// Returns a request with this body and without an Idempotency-Key.
+pub(crate) fn request_without_key(body: &Value) -> IdempotentRequest {
+    let body = body.as_object().unwrap().clone();
+    IdempotentRequest { operation: "", path_ids: String::new(), client_key: None, body }
+}
+
 /// Creates a live invoice of 60.00. Returns the id of the invoice.
 #[track_caller]
 pub(crate) fn create_live_invoice(service: &Arc<Service>) -> String {
@@ -202,10 +209,9 @@ pub(crate) fn create_live_invoice(service: &Arc<Service>) -> String {
 
 #[track_caller]
 fn create_live_invoice_at(service: &Arc<Service>, caller: &Caller, now: Time) -> String {
-    let body = json!({ "amount": "60.00", "currency": "EUR" });
-    let body = body.as_object().unwrap().clone();
-    let made =
-        block_on(service.create_invoice(now, caller, Requester::Key(caller.key_id()), body, None));
+    let request = request_without_key(&json!({ "amount": "60.00", "currency": "EUR" }));
+    let requester = Requester::Key(caller.key_id());
+    let made = block_on(service.create_invoice(now, caller, requester, request));
     let made: Value = serde_json::from_str(&made.unwrap().body).unwrap();
     made.get("id").and_then(Value::as_str).unwrap().to_owned()
 }
@@ -252,8 +258,8 @@ pub(crate) fn request_refund(
 ) -> String {
     let invoice = write(service, NOW, |step| Ok(invoices::by_seq(step.tx, 1)?.id));
     let body = json!({ "invoice": invoice, "amount": amount, "toAddress": to });
-    let body = body.as_object().unwrap().clone();
-    let made = block_on(service.create_refund(now, caller, "o@sandbox.test", body, None));
+    let request = request_without_key(&body);
+    let made = block_on(service.create_refund(now, caller, "o@sandbox.test", request));
     let made: Value = serde_json::from_str(&made.unwrap().body).unwrap();
     made.get("id").and_then(Value::as_str).unwrap().to_owned()
 }

@@ -18,20 +18,22 @@ text_enum! {
 enum_as_text!(CreateOutcome);
 
 /// Key of a stored response.
-#[derive(Clone, Debug)]
-pub struct IdempotencySlot {
-    /// Account, by its `seq`.
-    pub account: i64,
+#[derive(Clone, Copy, Debug)]
+pub struct IdempotencySlot<'a> {
+    /// Account, by its `seq`. `None` if the request is about an object of no account.
+    pub account: Option<i64>,
     /// Live or test.
     pub mode: Mode,
     /// Name of the operation.
-    pub route: &'static str,
+    pub route: &'a str,
     /// Value of the Idempotency-Key header.
-    pub client_key: String,
+    pub client_key: &'a str,
 }
 
 /// A stored response, with the request that it answers.
 pub struct StoredResponse {
+    /// Ids in the path of the request, separated by slashes.
+    pub path_ids: String,
     /// Body of the request.
     pub request: String,
     /// Whether the object was created.
@@ -41,23 +43,23 @@ pub struct StoredResponse {
 }
 
 statements! {
-    row read(request, outcome, answer) -> StoredResponse {
-        Ok(StoredResponse { request, outcome, answer })
+    row read(path_ids, request, outcome, answer) -> StoredResponse {
+        Ok(StoredResponse { path_ids, request, outcome, answer })
     }
 
     /// Returns the stored response for this key if it was stored later than `after`.
-    pub fn get(db, slot: &IdempotencySlot, after: Time) -> Option<StoredResponse> =
+    pub fn get(db, slot: IdempotencySlot<'_>, after: Time) -> Option<StoredResponse> =
         select "from idempotency \
-            where account = :account and mode = :mode and route = :route and client_key = :client_key \
+            where coalesce(account, 0) = coalesce(:account, 0) and mode = :mode and route = :route and client_key = :client_key \
             and created_at > :after"
         with { account: slot.account, mode: slot.mode, route: slot.route, client_key: slot.client_key, after };
 
     /// Stores a response. An expired response with the same key is replaced.
-    pub fn put(tx, slot: &IdempotencySlot, kept: &StoredResponse, now: Time) =
+    pub fn put(tx, slot: IdempotencySlot<'_>, kept: &StoredResponse, now: Time) =
         file "sql/idempotency/put.sql"
         with {
             account: slot.account, mode: slot.mode, route: slot.route, client_key: slot.client_key,
-            request: kept.request, outcome: kept.outcome, answer: kept.answer, created_at: now,
+            path_ids: kept.path_ids, request: kept.request, outcome: kept.outcome, answer: kept.answer, created_at: now,
         };
 
     /// Deletes at most `limit` responses that were stored before a time, and returns their number.

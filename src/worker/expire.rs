@@ -31,13 +31,9 @@ mod tests {
     use crate::domain::scanned::HELD_MS_MAX;
     use crate::domain::time::{HOUR_MS, MINUTE_MS};
     use crate::service::sandbox::chains::set_chain_lag;
-    use crate::service::tests::{NOW, block_on, seeded_service};
+    use crate::service::tests::{NOW, block_on, request_without_key, seeded_service};
     use crate::service::{Requester, sandbox};
-    use serde_json::{Map, Value, json};
-
-    fn to_fields(body: &Value) -> Map<String, Value> {
-        body.as_object().unwrap().clone()
-    }
+    use serde_json::json;
 
     /// Runs steps until nothing is due. Returns the number of steps, and the time of the next step.
     fn run_due_steps(service: &Arc<Service>, now: Time) -> (u32, NextStep) {
@@ -63,8 +59,9 @@ mod tests {
         lags(NOW, true);
         for (asset, minutes) in [("BTC", 1), ("BTC", 2), ("LTC", 3), ("BTC", 4), ("LTC", 5)] {
             let body = json!({ "amount": "20.00", "currency": "EUR", "asset": asset, "ttlSeconds": minutes * 60 });
-            let (requester, body) = (Requester::Key(caller.key_id()), to_fields(&body));
-            block_on(service.create_invoice(NOW, &caller, requester, body, None)).unwrap();
+            let (requester, request) =
+                (Requester::Key(caller.key_id()), request_without_key(&body));
+            block_on(service.create_invoice(NOW, &caller, requester, request)).unwrap();
         }
         let at = |minutes: i64| NOW.plus_ms(minutes * MINUTE_MS);
         // The bitcoin chain lags, so its invoices wait. The litecoin invoices expire at 3 and 5 minutes. The last

@@ -9,9 +9,9 @@ use crate::domain::fields::{Component, Schema};
 use crate::domain::invoice::draft::CreateInvoice;
 use crate::domain::{InvoiceStatus, RefusalCode};
 use crate::render::{InvoiceDetailView, InvoiceView, TimelineEntryView};
-use crate::service::invoices::cancel_owned_invoice;
 use crate::service::invoices::listing::InvoiceSearch;
 use crate::service::{Error, Member, Requester};
+use serde_json::Map;
 use std::sync::Arc;
 
 /// Default of the parameter `limit`.
@@ -102,7 +102,8 @@ const CANCEL: Operation = Operation {
     summary: "Cancels an open invoice without payments.",
     query: &[MODE],
     answers: &[Answer::ok("The invoice.", &InvoiceView::COMPONENT)],
-    refusals: &[RefusalCode::InvoiceNotCancellable],
+    refusals: &[RefusalCode::InvoiceNotCancellable, RefusalCode::IdempotencyConflict],
+    is_idempotent: true,
     run: OperationFn::Session(cancel),
     ..PLAIN
 };
@@ -159,20 +160,22 @@ fn timeline(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
 
 fn cancel(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let scope = context.scope(member)?;
+    let request = context.idempotent_request(Map::new())?;
+    let (service, now) = (Arc::clone(context.service), context.now);
     let (actor, id) = (member.actor(), context.second_param().to_owned());
-    Job::write(move |step| {
-        let cancelled = cancel_owned_invoice(step, &scope, &actor, &id)?;
-        Ok(Outcome::resource(cancelled))
+    Job::wait(async move {
+        let cancelled = service.cancel_invoice(now, &scope, actor, id, request);
+        cancelled.await.map(Outcome::from_idempotent)
     })
 }
 
 fn create(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
-    let (scope, body) = (context.scope(member)?, context.body_fields()?);
-    let client_key = context.idempotency_key.clone()?;
+    let scope = context.scope(member)?;
+    let request = context.idempotent_request(context.body_fields()?)?;
     let (service, now, actor) = (Arc::clone(context.service), context.now, member.actor());
     Job::wait(async move {
         let requester = Requester::Person(&actor);
-        let created = service.create_invoice(now, &scope, requester, body, client_key);
-        Ok(Outcome::from_create(created.await?))
+        let created = service.create_invoice(now, &scope, requester, request);
+        Ok(Outcome::from_idempotent(created.await?))
     })
 }

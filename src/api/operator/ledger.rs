@@ -65,11 +65,11 @@ fn list(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
 }
 
 fn create_adjustment(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
-    let (scope, body) = (context.scope(operator)?, context.body_fields()?);
-    let client_key = context.idempotency_key.clone()?;
+    let scope = context.scope(operator)?;
+    let request = context.idempotent_request(context.body_fields()?)?;
     let (service, now, actor) = (Arc::clone(context.service), context.now, operator.actor());
     Job::wait(async move {
-        let made = service.create_adjustment(now, &scope, &actor, body, client_key);
-        made.await.map(Outcome::from_create)
+        let made = service.create_adjustment(now, &scope, &actor, request);
+        made.await.map(Outcome::from_idempotent)
     })
 }

@@ -11,6 +11,7 @@ use crate::domain::link::{ChangePaymentLink, CreatePaymentLink};
 use crate::domain::picture::PICTURE_BYTES_MAX;
 use crate::domain::{PaymentLink, Picture, PictureFormat, RefusalCode};
 use crate::render::{InvoiceView, PaymentLinkView};
+use crate::service::idempotency::IdempotentResponse;
 use crate::service::links::editing::{
     change_link, create_link, owned_link, remove_link_picture, set_link_picture,
 };
@@ -59,7 +60,8 @@ const CREATE: Operation = Operation {
     query: &[MODE],
     body: Body::required(&CreatePaymentLink::COMPONENT),
     answers: &[Answer::created("The link.", &PaymentLinkView::COMPONENT)],
-    refusals: &[RefusalCode::AmountTooLarge],
+    refusals: &[RefusalCode::AmountTooLarge, RefusalCode::IdempotencyConflict],
+    is_idempotent: true,
     run: OperationFn::Session(create),
     ..PLAIN
 };
@@ -153,12 +155,16 @@ const REMOVE_PICTURE: Operation = Operation {
 
 fn create(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let scope = context.scope(member)?;
-    let body = CreatePaymentLink::read(&context.body_fields()?)?;
+    let request = context.idempotent_request(context.body_fields()?)?;
+    let body = CreatePaymentLink::read(&request.body)?;
     let (now, actor) = (context.now, member.actor());
     let link = PaymentLink::new(body, scope.mode(), now)?;
     Job::write(move |step| {
-        let made = create_link(step, &scope, &actor, link)?;
-        Ok(Outcome::created_resource(made))
+        let made = request.run_once(step, scope, || {
+            let json = create_link(step, &scope, &actor, link)?;
+            Ok(IdempotentResponse::created(json))
+        });
+        made.map(Outcome::from_idempotent)
     })
 }
 

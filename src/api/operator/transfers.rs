@@ -170,7 +170,8 @@ const MOVE_PAYOUT: Operation = Operation {
     summary: "Changes a payout: approves, sends or ends it, or attaches or checks its transaction.",
     body: Body::required(&MoveTransfer::COMPONENT),
     answers: &[Answer::ok("The payout.", &DashboardPayoutView::COMPONENT)],
-    refusals: &[RefusalCode::InvalidTransition],
+    refusals: &[RefusalCode::InvalidTransition, RefusalCode::IdempotencyConflict],
+    is_idempotent: true,
     recent_password: RecentPassword::Always,
     run: OperationFn::Operator(|context, operator| {
         change_status(context, operator, TransferKind::Payout)
@@ -197,7 +198,8 @@ const MOVE_REFUND: Operation = Operation {
     summary: "Changes a refund: approves, sends or ends it, or attaches or checks its transaction.",
     body: Body::required(&MoveTransfer::COMPONENT),
     answers: &[Answer::ok("The refund.", &DashboardRefundView::COMPONENT)],
-    refusals: &[RefusalCode::InvalidTransition],
+    refusals: &[RefusalCode::InvalidTransition, RefusalCode::IdempotencyConflict],
+    is_idempotent: true,
     recent_password: RecentPassword::Always,
     run: OperationFn::Operator(|context, operator| {
         change_status(context, operator, TransferKind::Refund)
@@ -253,23 +255,23 @@ fn get(context: &Context<'_>, member: &Member, kind: TransferKind) -> Result<Job
 }
 
 fn create_payout(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
-    let (scope, body) = (context.scope(member)?, context.body_fields()?);
-    let client_key = context.idempotency_key.clone()?;
+    let scope = context.scope(member)?;
+    let request = context.idempotent_request(context.body_fields()?)?;
     let (service, now, person) = (Arc::clone(context.service), context.now, member.actor());
     Job::wait(async move {
         let requester = Requester::Person(&person);
-        let made = service.create_payout(now, &scope, requester, body, client_key);
-        made.await.map(Outcome::from_create)
+        let made = service.create_payout(now, &scope, requester, request);
+        made.await.map(Outcome::from_idempotent)
     })
 }
 
 fn request_refund(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
-    let (scope, body) = (context.scope(member)?, context.body_fields()?);
-    let client_key = context.idempotency_key.clone()?;
+    let scope = context.scope(member)?;
+    let request = context.idempotent_request(context.body_fields()?)?;
     let (service, now, person) = (Arc::clone(context.service), context.now, member.actor());
     Job::wait(async move {
-        let made = service.create_refund(now, &scope, &person, body, client_key);
-        made.await.map(Outcome::from_create)
+        let made = service.create_refund(now, &scope, &person, request);
+        made.await.map(Outcome::from_idempotent)
     })
 }
 
@@ -278,11 +280,12 @@ fn change_status(
     operator: &Member,
     kind: TransferKind,
 ) -> Result<Job, Error> {
-    let request = MoveTransfer::read(&context.body_fields()?)?.into();
+    let request = context.idempotent_request(context.body_fields()?)?;
+    let change = MoveTransfer::read(&request.body)?.into();
     let (service, now) = (Arc::clone(context.service), context.now);
     let (actor, id) = (operator.actor(), context.first_param().to_owned());
     Job::wait(async move {
-        let moved = service.apply_operator_step(now, &actor, kind, &id, request);
-        moved.await.map(Outcome::resource)
+        let moved = service.apply_operator_step(now, &actor, kind, &id, change, request);
+        moved.await.map(Outcome::from_idempotent)
     })
 }

@@ -9,12 +9,14 @@ use crate::domain::fields::{Component, Schema};
 use crate::domain::unmatched::{AssignUnmatchedPayment, ResolveUnmatchedPayment};
 use crate::domain::{Refusal, RefusalCode};
 use crate::render::unmatched::{AssignmentView, UnmatchedPaymentView};
+use crate::service::idempotency::{IdempotentResponse, KeyOwner};
 use crate::service::intake::assign::{Assignee, assign_unmatched_payment};
 use crate::service::intake::undo::undo_outcome;
 use crate::service::intake::unmatched::{
     UnmatchedFilter, UnmatchedQuery, resolve_unmatched_payment,
 };
 use crate::service::{Error, Member};
+use serde_json::Map;
 
 /// Default of the parameter `limit`.
 const LIMIT_DEFAULT: u32 = 50;
@@ -81,7 +83,12 @@ const ASSIGN: Operation = Operation {
     summary: "Assigns an unmatched payment to an invoice or a customer, with the time at which it was seen.",
     body: Body::required(&AssignUnmatchedPayment::COMPONENT),
     answers: &[Answer::ok("The payment or deposit.", &AssignmentView::COMPONENT)],
-    refusals: &[RefusalCode::CoinUnavailable, RefusalCode::InvalidTransition],
+    refusals: &[
+        RefusalCode::CoinUnavailable,
+        RefusalCode::InvalidTransition,
+        RefusalCode::IdempotencyConflict,
+    ],
+    is_idempotent: true,
     recent_password: RecentPassword::Always,
     run: OperationFn::Operator(assign),
     ..PLAIN
@@ -94,7 +101,8 @@ const UNDO: Operation = Operation {
     tag: Tag::OperatorService,
     summary: "Undoes the outcome of an unmatched payment. An assignment can be undone until it is first confirmed.",
     answers: &[Answer::ok("The payment.", &UnmatchedPaymentView::COMPONENT)],
-    refusals: &[RefusalCode::InvalidTransition],
+    refusals: &[RefusalCode::InvalidTransition, RefusalCode::IdempotencyConflict],
+    is_idempotent: true,
     recent_password: RecentPassword::Always,
     run: OperationFn::Operator(reopen),
     ..PLAIN
@@ -122,11 +130,15 @@ fn resolve(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
 }
 
 fn assign(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
-    let to = assignee(AssignUnmatchedPayment::read(&context.body_fields()?)?)?;
+    let request = context.idempotent_request(context.body_fields()?)?;
+    let to = assignee(AssignUnmatchedPayment::read(&request.body)?)?;
     let (actor, id) = (operator.actor(), context.uuid(RESOURCE_NAME)?);
     Job::write(move |step| {
-        let assigned = assign_unmatched_payment(step, &actor, &id, &to)?;
-        Ok(Outcome::resource(assigned))
+        let assigned = request.run_once(step, KeyOwner::OPERATORS, || {
+            let assigned = assign_unmatched_payment(step, &actor, &id, &to)?;
+            Ok(IdempotentResponse::existing(assigned))
+        });
+        assigned.map(Outcome::from_idempotent)
     })
 }
 
@@ -144,9 +156,12 @@ fn assignee(body: AssignUnmatchedPayment) -> Result<Assignee, Refusal> {
 }
 
 fn reopen(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
+    let request = context.idempotent_request(Map::new())?;
     let (actor, id) = (operator.actor(), context.uuid(RESOURCE_NAME)?);
     Job::write(move |step| {
-        let reopened = undo_outcome(step, &actor, &id)?;
-        Ok(Outcome::resource(reopened))
+        let reopened = request.run_once(step, KeyOwner::OPERATORS, || {
+            undo_outcome(step, &actor, &id).map(IdempotentResponse::existing)
+        });
+        reopened.map(Outcome::from_idempotent)
     })
 }

@@ -1,8 +1,6 @@
 //! Payments on simulated chains, and the cancellation of invoices: `/sandbox/payments`, `/sandbox/invoices`.
 
-use crate::api::operation::{
-    Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN, Success,
-};
+use crate::api::operation::{Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN};
 use crate::api::tag::Tag;
 use crate::domain::RefusalCode;
 use crate::domain::fields::{Component, schema};
@@ -10,6 +8,7 @@ use crate::domain::payment::inputs::{SandboxPayment, SandboxPaymentState};
 use crate::render::InvoiceView;
 use crate::render::sandbox::SandboxPaymentSeenView;
 use crate::service::Error;
+use serde_json::Map;
 use std::sync::Arc;
 
 const PAYMENTS_SEEN: Component = Component::Other {
@@ -52,7 +51,12 @@ const PUT_PAYMENT: Operation = Operation {
         ),
         Answer::ok("All of it was recorded before.", &PAYMENTS_SEEN),
     ],
-    refusals: &[RefusalCode::CoinUnavailable, RefusalCode::NotFound],
+    refusals: &[
+        RefusalCode::CoinUnavailable,
+        RefusalCode::NotFound,
+        RefusalCode::IdempotencyConflict,
+    ],
+    is_idempotent: true,
     run: OperationFn::Sandbox(add_transaction),
     ..PLAIN
 };
@@ -65,7 +69,8 @@ const MOVE_PAYMENT: Operation = Operation {
     summary: "Confirms, drops, orphans or replaces a payment, shows a dropped one again, or gives it confirmations.",
     body: Body::required(&SandboxPaymentState::COMPONENT),
     answers: &[Answer::ok("The payment.", &SandboxPaymentSeenView::COMPONENT)],
-    refusals: &[RefusalCode::InvalidTransition],
+    refusals: &[RefusalCode::InvalidTransition, RefusalCode::IdempotencyConflict],
+    is_idempotent: true,
     run: OperationFn::Sandbox(change_payment),
     ..PLAIN
 };
@@ -77,34 +82,36 @@ const CANCEL_INVOICE: Operation = Operation {
     tag: Tag::SandboxMoney,
     summary: "Cancels an invoice, as the operator interface does.",
     answers: &[Answer::ok("The invoice.", &InvoiceView::COMPONENT)],
-    refusals: &[RefusalCode::InvoiceNotCancellable],
+    refusals: &[RefusalCode::InvoiceNotCancellable, RefusalCode::IdempotencyConflict],
+    is_idempotent: true,
     run: OperationFn::Sandbox(cancel_invoice),
     ..PLAIN
 };
 
 fn add_transaction(context: &Context<'_>) -> Result<Job, Error> {
-    let (body, service, now) = (context.body_fields()?, Arc::clone(context.service), context.now);
+    let request = context.idempotent_request(context.body_fields()?)?;
+    let (service, now) = (Arc::clone(context.service), context.now);
     Job::wait(async move {
-        let (is_new, json) = service.add_transaction(now, body).await?;
-        let success = if is_new { Success::Created } else { Success::Ok };
-        Ok(Outcome { success, ..Outcome::resource(json) })
+        let added = service.add_transaction(now, request);
+        added.await.map(Outcome::from_idempotent)
     })
 }
 
 fn change_payment(context: &Context<'_>) -> Result<Job, Error> {
-    let (body, service, now) = (context.body_fields()?, Arc::clone(context.service), context.now);
+    let request = context.idempotent_request(context.body_fields()?)?;
+    let (service, now) = (Arc::clone(context.service), context.now);
     let id = context.first_param().to_owned();
     Job::wait(async move {
-        let moved = service.change_payment_state(now, &id, body).await;
-        moved.map(Outcome::resource)
+        let moved = service.change_payment_state(now, &id, request);
+        moved.await.map(Outcome::from_idempotent)
     })
 }
 
 fn cancel_invoice(context: &Context<'_>) -> Result<Job, Error> {
     let (service, now) = (Arc::clone(context.service), context.now);
-    let id = context.uuid("invoice")?;
+    let (id, request) = (context.uuid("invoice")?, context.idempotent_request(Map::new())?);
     Job::wait(async move {
-        let cancelled = service.cancel_sandbox_invoice(now, &id).await;
-        cancelled.map(Outcome::resource)
+        let cancelled = service.cancel_sandbox_invoice(now, id, request);
+        cancelled.await.map(Outcome::from_idempotent)
     })
 }

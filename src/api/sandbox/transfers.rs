@@ -18,7 +18,8 @@ const MOVE_PAYOUT: Operation = Operation {
     summary: "Approves, processes, pays, fails, rejects or cancels a payout.",
     body: Body::required(&SandboxMoveTransfer::COMPONENT),
     answers: &[Answer::ok("The payout.", &PayoutView::COMPONENT)],
-    refusals: &[RefusalCode::InvalidTransition],
+    refusals: &[RefusalCode::InvalidTransition, RefusalCode::IdempotencyConflict],
+    is_idempotent: true,
     run: OperationFn::Sandbox(|context| change_status(context, TransferKind::Payout)),
     ..PLAIN
 };
@@ -50,26 +51,28 @@ const MOVE_REFUND: Operation = Operation {
     summary: "Approves, processes, pays, fails, rejects or cancels a refund.",
     body: Body::required(&SandboxMoveTransfer::COMPONENT),
     answers: &[Answer::ok("The refund.", &RefundView::COMPONENT)],
-    refusals: &[RefusalCode::InvalidTransition],
+    refusals: &[RefusalCode::InvalidTransition, RefusalCode::IdempotencyConflict],
+    is_idempotent: true,
     run: OperationFn::Sandbox(|context| change_status(context, TransferKind::Refund)),
     ..PLAIN
 };
 
 fn change_status(context: &Context<'_>, kind: TransferKind) -> Result<Job, Error> {
-    let request = SandboxMoveTransfer::read(&context.body_fields()?)?.into();
+    let request = context.idempotent_request(context.body_fields()?)?;
+    let change = SandboxMoveTransfer::read(&request.body)?.into();
     let (service, now, id) =
         (Arc::clone(context.service), context.now, context.first_param().to_owned());
     Job::wait(async move {
-        let moved = service.apply_sandbox_step(now, kind, &id, request);
-        moved.await.map(Outcome::resource)
+        let moved = service.apply_sandbox_step(now, kind, &id, change, request);
+        moved.await.map(Outcome::from_idempotent)
     })
 }
 
 fn create_refund(context: &Context<'_>) -> Result<Job, Error> {
-    let (body, client_key) = (context.body_fields()?, context.idempotency_key.clone()?);
+    let request = context.idempotent_request(context.body_fields()?)?;
     let (service, now) = (Arc::clone(context.service), context.now);
     Job::wait(async move {
-        let made = service.create_sandbox_refund(now, body, client_key);
-        made.await.map(Outcome::from_create)
+        let made = service.create_sandbox_refund(now, request);
+        made.await.map(Outcome::from_idempotent)
     })
 }

@@ -52,7 +52,7 @@ pub(in crate::http) fn parameters(route: &Route) -> Vec<Parameter> {
         name: "Idempotency-Key",
         place: "header",
         is_required: false,
-        about: "Makes retries safe: for 24 hours, the same key and body return the same answer.",
+        about: "Makes retries safe: for 24 hours, the same key, path and body return the same answer, with the header `Idempotent-Replayed: true`. Another path or body is refused.",
         schema: json!({ "type": "string", "minLength": 1, "maxLength": KEY_CHARS_MAX, "pattern": "^[ -~]+$" }),
     });
     of_path.chain(of_query).chain(idempotency).collect()

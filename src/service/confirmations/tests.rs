@@ -16,7 +16,7 @@ use crate::domain::{
 use crate::service::chains::apply::{BatchLimit, BatchStart};
 use crate::service::observations::record_observation;
 use crate::service::tests::{
-    NOW, TempFile, block_on, live_caller, live_service, seeded_service, write,
+    NOW, TempFile, block_on, live_caller, live_service, request_without_key, seeded_service, write,
 };
 use crate::service::{Requester, Service, Step};
 use crate::store::chain_cursors::{self, ChainCursor};
@@ -51,15 +51,8 @@ impl TestShop {
     fn create_invoice(&self, price: &str, currency: &str) -> Invoice {
         let (service, caller) = (&self.simulated, live_caller(&self.simulated));
         let body = json!({ "amount": price, "currency": currency, "asset": "LTC" });
-        let body = body.as_object().unwrap().clone();
-        let made = block_on(service.create_invoice(
-            NOW,
-            &caller,
-            Requester::Key(caller.key_id()),
-            body,
-            None,
-        ))
-        .unwrap();
+        let (requester, request) = (Requester::Key(caller.key_id()), request_without_key(&body));
+        let made = block_on(service.create_invoice(NOW, &caller, requester, request)).unwrap();
         let made: Value = serde_json::from_str(&made.body).unwrap();
         let id = made.get("id").and_then(Value::as_str).unwrap().to_owned();
         write(service, NOW, move |step| Ok(invoices::by_id(step.tx, &id)?.unwrap()))

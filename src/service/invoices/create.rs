@@ -10,13 +10,13 @@ use crate::domain::{
 };
 use crate::render;
 use crate::service::events::record_invoice_event;
-use crate::service::idempotency::{CreateResponse, IdempotencySlot, run_once};
+use crate::service::idempotency::{IdempotentRequest, IdempotentResponse};
 use crate::service::quotes::first_quote_of_new_invoice;
 use crate::service::{Error, Json, Requester, Scope, Service, Step, audit_log};
 use crate::store::addresses::{self, AddressOwner};
 use crate::store::{Reader, Tx, accounts, chains, file, invoice_steps, invoices, quotes};
+use serde_json::json;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 /// An invoice to create, prepared before the transaction.
@@ -43,20 +43,19 @@ impl Service {
         now: Time,
         scope: &Scope,
         requester: Requester<'_>,
-        body: Map<String, Value>,
-        client_key: Option<String>,
-    ) -> Result<CreateResponse, Error> {
+        request: IdempotentRequest,
+    ) -> Result<IdempotentResponse, Error> {
+        let scope = *scope;
         let (account, mode) = (scope.account(), scope.mode());
-        let (actor, route) = match requester {
-            Requester::Person(email) => (Some(email.to_owned()), "createAccountInvoice"),
-            Requester::Key(_) => (None, "createInvoice"),
+        let actor = match requester {
+            Requester::Person(email) => Some(email.to_owned()),
+            Requester::Key(_) => None,
         };
-        let slot =
-            client_key.map(|client_key| IdempotencySlot { account, mode, route, client_key });
-        let draft = CreateInvoice::read(&body).and_then(|draft| self.check_webhook_url(draft));
+        let draft =
+            CreateInvoice::read(&request.body).and_then(|draft| self.check_webhook_url(draft));
         let drawn = match draft {
             Ok(draft) => {
-                let warnings = draft::unknown_field_warnings(&body);
+                let warnings = draft::unknown_field_warnings(&request.body);
                 let account = self.cached_account(account)?;
                 self.prepare_invoice(now, account, mode, actor, draft, warnings)?
             }
@@ -65,7 +64,7 @@ impl Service {
                     check_may_create(db, &accounts::by_seq(db, account)?, mode)?;
                     Err(refusal.into())
                 };
-                let kept = self.check_before_write(now, slot.as_ref(), &body, check)?;
+                let kept = self.check_before_write(now, scope, &request, check)?;
                 return kept.ok_or_else(invoice_not_written_error);
             }
         };
@@ -74,9 +73,7 @@ impl Service {
             self.fill_stock(mode, asset.chain)?;
         }
         self.write_repeatable(now, move |step| {
-            run_once(step, slot.as_ref(), &body, || {
-                check_and_create_invoice(step, account, mode, &drawn)
-            })
+            request.run_once(step, scope, || check_and_create_invoice(step, account, mode, &drawn))
         })
         .await
     }
@@ -120,12 +117,11 @@ impl Service {
         invoice: &Invoice,
         object: &RawValue,
         warnings: &[String],
-    ) -> Result<String, Error> {
+    ) -> Result<Json, Error> {
         if warnings.is_empty() {
-            return Ok(object.get().to_owned());
+            return Ok(object.to_owned());
         }
-        let json = render::invoice(invoice, &self.links, warnings)?;
-        Ok(Box::<str>::from(json).into_string())
+        Ok(render::invoice(invoice, &self.links, warnings)?)
     }
 
     fn response_for_existing_order_id(
@@ -133,7 +129,7 @@ impl Service {
         tx: &Tx<'_>,
         mode: Mode,
         drawn: &PreparedInvoice,
-    ) -> Result<Option<CreateResponse>, Error> {
+    ) -> Result<Option<IdempotentResponse>, Error> {
         let Some(order_id) = &drawn.draft.order_id else {
             return Ok(None);
         };
@@ -143,7 +139,7 @@ impl Service {
         let mut warnings = drawn.warnings.clone();
         warnings.extend(difference_warnings(&drawn.draft, &existing));
         let json = render::invoice(&existing, &self.links, &warnings)?;
-        Ok(Some(CreateResponse::existing(Box::<str>::from(json).into_string())))
+        Ok(Some(IdempotentResponse::existing(json)))
     }
 }
 
@@ -153,7 +149,7 @@ fn check_and_create_invoice(
     account: i64,
     mode: Mode,
     drawn: &PreparedInvoice,
-) -> Result<CreateResponse, Error> {
+) -> Result<IdempotentResponse, Error> {
     let Step { service, tx, now } = *step;
     let account = accounts::by_seq(tx, account)?;
     check_may_create(tx, &account, mode)?;
@@ -185,7 +181,7 @@ fn check_and_create_invoice(
     let mut warnings = drawn.warnings.clone();
     warnings.extend(service.offer_warning(tx, invoice.mode, now, invoice.currency)?);
     let answer = service.render_with_warnings(invoice, object, &warnings)?;
-    Ok(CreateResponse::created(answer))
+    Ok(IdempotentResponse::created(answer))
 }
 
 /// Creates an invoice and selects its coin. If the coin is unavailable, no coin is selected and the response has
@@ -195,7 +191,7 @@ fn create_with_coin(
     drawn: &PreparedInvoice,
     invoice: &Invoice,
     asset: &str,
-) -> Result<CreateResponse, Error> {
+) -> Result<IdempotentResponse, Error> {
     let Step { service, tx, now } = *step;
     // The orderId is checked before an address is claimed.
     if let Some(made) = service.response_for_existing_order_id(tx, invoice.mode, drawn)? {
@@ -230,7 +226,7 @@ fn create_with_coin(
     let object = render::invoice(&invoice, &service.links, &[])?;
     record_creation(step, drawn, &invoice, &object)?;
     let answer = service.render_with_warnings(&invoice, &object, &warnings)?;
-    Ok(CreateResponse::created(answer))
+    Ok(IdempotentResponse::created(answer))
 }
 
 /// Records the event of a new invoice. An invoice that a user creates by hand is also recorded in the audit log.

@@ -8,14 +8,10 @@ use crate::domain::asset::Chain;
 use crate::domain::scanned::awaited_chains;
 use crate::domain::time::MINUTE_MS;
 use crate::service::sandbox::chains::set_chain_lag;
-use crate::service::tests::{NOW, block_on, seeded_service};
+use crate::service::tests::{NOW, block_on, request_without_key, seeded_service};
 use crate::service::{Error, Requester, sandbox};
 use crate::store::{Reader, audit, chains, invoices, quotes};
-use serde_json::{Map, Value, json};
-
-fn to_object(body: &Value) -> Map<String, Value> {
-    body.as_object().unwrap().clone()
-}
+use serde_json::{Value, json};
 
 #[test]
 fn next_expiry_is_the_earliest_of_all_open_invoices() {
@@ -43,8 +39,8 @@ fn next_expiry_is_the_earliest_of_all_open_invoices() {
         let scope = if number % 7 == 0 { &test } else { &caller };
         let ttl = (number * 37 % 23 + 1) * 60;
         let body = json!({ "amount": "200.00", "currency": "EUR", "ttlSeconds": ttl });
-        let (requester, body) = (Requester::Key(scope.key_id()), to_object(&body));
-        let made = block_on(service.create_invoice(NOW, scope, requester, body, None)).unwrap();
+        let (requester, request) = (Requester::Key(scope.key_id()), request_without_key(&body));
+        let made = block_on(service.create_invoice(NOW, scope, requester, request)).unwrap();
         let made: Value = serde_json::from_str(&made.body).unwrap();
         let id = made.get("id").and_then(Value::as_str).unwrap();
         for coin in coins.split_whitespace() {

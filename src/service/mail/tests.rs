@@ -6,7 +6,8 @@ use crate::domain::{SalesMail, SimulatedAmount, Time};
 use crate::service::mail::queue_for_team;
 use crate::service::mail::receipts::queue_receipt;
 use crate::service::tests::{
-    NOW, audit_findings, block_on, seeded_service, service_on_seeded_file, write,
+    NOW, audit_findings, block_on, request_without_key, seeded_service, service_on_seeded_file,
+    write,
 };
 use crate::service::{Error, Requester, Service, Step, accounts, sandbox};
 use crate::store::mail_messages::DueMail;
@@ -38,10 +39,8 @@ fn take_all(service: &Arc<Service>, now: Time) -> Vec<DueMail> {
 fn create_invoice(service: &Arc<Service>, now: Time) -> String {
     let caller = service.authenticate(now, sandbox::SECRET_TEST).unwrap();
     let body = json!({ "amount": "20.00", "currency": "EUR", "asset": "LTC", "customerEmail": "ada@example.com" });
-    let body = body.as_object().unwrap().clone();
-    let made =
-        block_on(service.create_invoice(now, &caller, Requester::Key(caller.key_id()), body, None))
-            .unwrap();
+    let (requester, request) = (Requester::Key(caller.key_id()), request_without_key(&body));
+    let made = block_on(service.create_invoice(now, &caller, requester, request)).unwrap();
     let made: Value = serde_json::from_str(&made.body).unwrap();
     made.get("id").and_then(Value::as_str).unwrap().to_owned()
 }
@@ -89,7 +88,15 @@ fn event_causes_its_messages_once_in_this_process_or_the_next() {
         let id = create_invoice(service, NOW);
         let caller = service.authenticate(NOW, sandbox::SECRET_TEST).unwrap();
         let case = SimulatedAmount::Exact;
-        block_on(service.simulate_payment(NOW, &caller, &id, case, None)).unwrap();
+        block_on(service.simulate_payment(
+            NOW,
+            &caller,
+            &id,
+            case,
+            None,
+            request_without_key(&json!({})),
+        ))
+        .unwrap();
     };
     sell(&service);
     service.start_mail_cursor(NOW).unwrap();

@@ -15,14 +15,15 @@ use crate::domain::{
     UnmatchedResolution, id,
 };
 use crate::render::sandbox::SandboxTransaction;
+use crate::service::idempotency::{IdempotentRequest, IdempotentResponse};
 use crate::service::observations::{change_observation, record_observation};
+use crate::service::sandbox::key_owner::{key_owner_of_payment, key_owner_of_request};
 use crate::service::sandbox::payments::depth::{remove_payment_from_block, set_confirmations};
 use crate::service::sandbox::target::payment_target;
 use crate::service::{Error, Json, Service, Step};
 use crate::store::{Reader, deposits, observations, own_transfers, payments, unmatched_payments};
 use fields::{position_or_index, read_inputs, read_seen_at, txid_or_new};
 use serde_json::value::to_raw_value;
-use serde_json::{Map, Value};
 use std::sync::Arc;
 
 impl Service {
@@ -35,15 +36,22 @@ impl Service {
     pub async fn add_transaction(
         self: &Arc<Self>,
         now: Time,
-        body: Map<String, Value>,
-    ) -> Result<(bool, Json), Error> {
+        request: IdempotentRequest,
+    ) -> Result<IdempotentResponse, Error> {
         self.write(now, move |step| {
-            let fields = Fields::new(&body);
-            if fields.get("outputs").is_some() {
-                add_outputs(step, fields)
-            } else {
-                add_payment(step, fields)
-            }
+            let fields = Fields::new(&request.body);
+            request.run_once(step, key_owner_of_request(step.tx, fields)?, || {
+                let (is_new, json) = if fields.get("outputs").is_some() {
+                    add_outputs(step, fields)?
+                } else {
+                    add_payment(step, fields)?
+                };
+                Ok(if is_new {
+                    IdempotentResponse::created(json)
+                } else {
+                    IdempotentResponse::existing(json)
+                })
+            })
         })
         .await
     }
@@ -56,12 +64,12 @@ impl Service {
         self: &Arc<Self>,
         now: Time,
         id: &str,
-        body: Map<String, Value>,
-    ) -> Result<Json, Error> {
+        request: IdempotentRequest,
+    ) -> Result<IdempotentResponse, Error> {
         let id = id.to_owned();
         let moved = self.write(now, move |step| {
             let Step { service, tx, .. } = *step;
-            let fields = Fields::new(&body);
+            let fields = Fields::new(&request.body);
             fields.refuse_unknown(SandboxPaymentState::NAMES)?;
             let change = RequestedChange::read(fields)?;
             let id = id::parse(&id).ok_or_else(|| Refusal::not_found("payment"))?;
@@ -76,17 +84,23 @@ impl Service {
             }
             let observed =
                 find_observation(tx, &id)?.ok_or_else(|| Refusal::not_found("payment"))?;
+            let owner = key_owner_of_payment(tx, &observed.seen)?;
+            if let Some(kept) = request.stored_response(tx, now, owner)? {
+                return Ok(Ok(kept));
+            }
+            let store = |json| request.store(step, owner, IdempotentResponse::existing(json));
             let outcome = match change {
                 RequestedChange::Step(next) => apply_payment_step(step, observed, next, fields)?,
                 RequestedChange::Confirmations(count) => set_confirmations(step, observed, count)?,
             };
             if outcome.is_new {
-                return service.render_owned_payment(tx, &outcome.into_booked_owner()?).map(Ok);
+                let json = service.render_owned_payment(tx, &outcome.into_booked_owner()?)?;
+                return store(json).map(Ok);
             }
             // The database transaction is committed, although the request is refused.
             match outcome.refusal {
                 Some(refusal) => Ok(Err(refusal)),
-                None => service.render_owned_payment(tx, &outcome.owned).map(Ok),
+                None => store(service.render_owned_payment(tx, &outcome.owned)?).map(Ok),
             }
         });
         Ok(moved.await??)

@@ -136,7 +136,7 @@ fn target_at_address(
 }
 
 /// Returns the owner and the mode of an address on the coin's chain. Without a coin, looks on all chains.
-fn address_owner(
+pub(super) fn address_owner(
     db: &Reader<'_>,
     asset: Option<&Asset>,
     address: &str,

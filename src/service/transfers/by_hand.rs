@@ -17,11 +17,12 @@ use crate::domain::{
 };
 use crate::render;
 use crate::service::approval::{approval_step, sender_after_release};
+use crate::service::idempotency::{IdempotentRequest, IdempotentResponse};
 use crate::service::transfers::acts::{detach_transaction, dismiss_proposal, enter_transaction};
 use crate::service::transfers::reviews::end_review;
 use crate::service::transfers::simulated::simulate_transaction;
 use crate::service::transfers::{apply_step, find};
-use crate::service::{Error, Json, Service, Step};
+use crate::service::{Error, Scope, Service, Step};
 use crate::store::{Reader, transfer_acts, transfer_reviews};
 use std::sync::Arc;
 
@@ -36,17 +37,22 @@ impl Service {
         actor: &str,
         kind: TransferKind,
         id: &str,
-        request: TransferStepRequest,
-    ) -> Result<Json, Error> {
-        if request.action == TransferAction::Approve {
+        change: TransferStepRequest,
+        request: IdempotentRequest,
+    ) -> Result<IdempotentResponse, Error> {
+        if change.action == TransferAction::Approve {
             self.derive_upcoming_addresses()?;
         }
         let (actor, id) = (actor.to_owned(), id.to_owned());
         self.write(now, move |step| {
             let Step { service, tx, .. } = *step;
             let transfer = find(tx, kind, &id)?;
-            let after = apply_step_by_hand(step, StepActor::Person(&actor), &transfer, request)?;
-            service.render_for_operator(tx, now, &after)
+            request.run_once(step, Scope::new(transfer.account, transfer.mode), || {
+                let actor = StepActor::Person(&actor);
+                let after = apply_step_by_hand(step, actor, &transfer, change)?;
+                let json = service.render_for_operator(tx, now, &after)?;
+                Ok(IdempotentResponse::existing(json))
+            })
         })
         .await
     }
@@ -61,13 +67,16 @@ impl Service {
         now: Time,
         kind: TransferKind,
         id: &str,
-        request: TransferStepRequest,
-    ) -> Result<Json, Error> {
+        change: TransferStepRequest,
+        request: IdempotentRequest,
+    ) -> Result<IdempotentResponse, Error> {
         let id = id.to_owned();
         self.write(now, move |step| {
             let transfer = find(step.tx, kind, &id)?;
-            let after = apply_step_by_hand(step, StepActor::Sandbox, &transfer, request)?;
-            Ok(render::transfer(&after)?)
+            request.run_once(step, Scope::new(transfer.account, transfer.mode), || {
+                let after = apply_step_by_hand(step, StepActor::Sandbox, &transfer, change)?;
+                Ok(IdempotentResponse::existing(render::transfer(&after)?))
+            })
         })
         .await
     }

@@ -11,6 +11,7 @@ mod failures;
 mod fields;
 mod foreign;
 mod golden;
+mod idempotent;
 mod keys;
 mod large_answers;
 mod limits;

@@ -117,7 +117,11 @@ fn retry_with_the_same_key_answers_the_stored_response() {
     cancel(&shop, &id, &other).assert_error(409, "invoice_not_cancellable", None);
     // The key belongs to the invoice that it cancelled.
     let second = object_id(&shop.create_invoice("20.00", json!({})));
-    cancel(&shop, &second, &headers).assert_error(409, "idempotency_conflict", Some("id"));
+    cancel(&shop, &second, &headers).assert_error(
+        409,
+        "idempotency_conflict",
+        Some("Idempotency-Key"),
+    );
     assert_eq!(shop.get_invoice(&second)["status"], "created");
     let upper = id.to_uppercase();
     assert_eq!(cancel(&shop, &upper, &headers).expect(200).text, answers[0].text);

@@ -1,4 +1,4 @@
 //! Servers ordered by resellers.
 
 mod quota;
-mod servers;
+pub mod servers;

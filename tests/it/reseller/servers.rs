@@ -16,7 +16,7 @@ impl Shop {
     }
 }
 
-pub(super) fn order_body() -> Value {
+pub fn order_body() -> Value {
     json!({ "type": "kvm", "hostname": "web-1.example.com", "cpu": 2, "ramMb": 2048, "diskGb": 20 })
 }
 

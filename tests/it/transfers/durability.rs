@@ -80,8 +80,9 @@ impl TransferClient {
     fn post(&self, agent: &ureq::Agent, url: &str, path: &str, body: Value) -> Option<Value> {
         let request = agent.post(format!("{url}{path}"));
         let request = request.header("X-API-Key", LIVE);
-        let request =
-            request.header("Idempotency-Key", format!("key-{}-{}", self.place, self.number));
+        let action = body["action"].as_str().unwrap_or("create");
+        let key = format!("key-{}-{}-{action}", self.place, self.number);
+        let request = request.header("Idempotency-Key", key);
         parse_json(request.send(body.to_string()).ok()?)
     }
 }

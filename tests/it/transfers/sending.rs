@@ -7,11 +7,12 @@ use coffer::domain::transfer::inputs::MoveTransfer;
 use coffer::domain::{SendingState, ServerLimits, Time, TransferKind, TransferStatus};
 use coffer::render::LinkBuilder;
 use coffer::service::followed::LiveMode;
+use coffer::service::idempotency::IdempotentRequest;
 use coffer::service::users::members::VerifiedCredentials;
 use coffer::service::users::passwords::Hasher;
 use coffer::service::{Caches, Error, Service, open_shared};
 use coffer::store::FileKind;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 /// Returns the service of a production server, on the file of a running shop.
@@ -60,7 +61,7 @@ fn approve_for_signer(shop: &Shop, id: &str) {
 
 /// Returns the state of the signer command, as the operator interface shows it.
 #[track_caller]
-fn signer_command_state(shop: &Shop, id: &str) -> serde_json::Value {
+fn signer_command_state(shop: &Shop, id: &str) -> Value {
     let cookie = shop.sign_in_operator();
     let list = shop.send("GET", "/dashboard/api/payouts", &[("cookie", &cookie)], "");
     let list = list.expect(200).json();
@@ -92,15 +93,21 @@ fn create_started_payout(shop: &Shop, service: &Arc<Service>) -> String {
     id
 }
 
+fn request_without_key(body: Map<String, Value>) -> IdempotentRequest {
+    IdempotentRequest { operation: "", path_ids: String::new(), client_key: None, body }
+}
+
 /// Applies an operator action in production, and returns the response or the error.
-fn apply_action(service: &Arc<Service>, id: &str, body: serde_json::Value) -> String {
-    let serde_json::Value::Object(body) = body else { unreachable!("{body} is no object") };
-    let request = match MoveTransfer::read(&body) {
+fn apply_action(service: &Arc<Service>, id: &str, body: Value) -> String {
+    let Value::Object(body) = body else { unreachable!("{body} is no object") };
+    let change = match MoveTransfer::read(&body) {
         Ok(body) => body.into(),
         Err(refusal) => return refusal.message,
     };
-    match block_on(service.apply_operator_step(NOW, "o@sandbox.test", PAYOUT, id, request)) {
-        Ok(payout) => payout.get().to_owned(),
+    let request = request_without_key(body);
+    let moved = service.apply_operator_step(NOW, "o@sandbox.test", PAYOUT, id, change, request);
+    match block_on(moved) {
+        Ok(payout) => payout.body,
         Err(Error::Refused(refusal)) => refusal.message,
         Err(Error::Failed(cause)) => cause,
     }
@@ -302,8 +309,8 @@ fn production_approval_requires_rate_and_fee() {
     let scope = service.scope_of_account(&begun.member, account, coffer::domain::Mode::Live);
     let refund = |to: &str| {
         let body = json!({ "invoice": invoice, "amount": "1.00", "toAddress": to });
-        let body = body.as_object().unwrap().clone();
-        block_on(service.create_refund(NOW, scope.as_ref().unwrap(), "o@sandbox.test", body, None))
+        let request = request_without_key(body.as_object().unwrap().clone());
+        block_on(service.create_refund(NOW, scope.as_ref().unwrap(), "o@sandbox.test", request))
     };
     let test = refund("tltc1qe4q6d68k24snn697tukzvqh0s50n4jrs5pv5pl");
     assert_eq!(error_code(test.map(|made| made.body)), "invalid_request");

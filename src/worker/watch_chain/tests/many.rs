@@ -10,6 +10,7 @@ use crate::service::chains::apply::{BatchLimit, BatchStart};
 use crate::service::events::EventListQuery;
 use crate::service::tests::{
     NOW, audit_findings, block_on, is_unmatched_or_own_transfer, live_observations,
+    request_without_key,
 };
 use crate::service::{Requester, Service};
 use crate::worker::watch_chain::{ChainWatch, FollowOutcome};
@@ -257,14 +258,9 @@ fn waiting_writer_job_runs_between_batches() {
     let tenant = std::thread::spawn(move || {
         while begun.recv().is_ok() {
             let body = json!({ "amount": "60.00", "currency": "EUR" });
-            let body = body.as_object().unwrap().clone();
-            let made = block_on(own.create_invoice(
-                NOW,
-                &caller,
-                Requester::Key(caller.key_id()),
-                body,
-                None,
-            ));
+            let (requester, request) =
+                (Requester::Key(caller.key_id()), request_without_key(&body));
+            let made = block_on(own.create_invoice(NOW, &caller, requester, request));
             answer.send(made.is_ok()).unwrap();
         }
     });

@@ -21,7 +21,7 @@ use crate::domain::time::{DAY_MS, MINUTE_MS};
 use crate::domain::transfer::inputs::MoveTransfer;
 use crate::domain::{InputSource, Time, TransferKind, Units};
 use crate::service::chains::apply::BatchStart;
-use crate::service::tests::{NOW, audit_findings, block_on, request_refund};
+use crate::service::tests::{NOW, audit_findings, block_on, request_refund, request_without_key};
 use crate::worker::watch_chain::{ChainWatch, FollowOutcome, StepError};
 use money::RefundCounts;
 use places::{foreign_addresses, has_nonces};
@@ -132,8 +132,9 @@ impl RefundHistory {
     fn apply_action(&self, id: &str, body: &Value) -> Option<Value> {
         let body = MoveTransfer::read(body.as_object().unwrap()).ok()?;
         let service = &self.shop.service;
-        let moved = block_on(service.apply_operator_step(self.now, "op", KIND, id, body.into()));
-        moved.ok().map(|json| serde_json::from_str(json.get()).unwrap())
+        let request = request_without_key(&json!({}));
+        let moved = service.apply_operator_step(self.now, "op", KIND, id, body.into(), request);
+        block_on(moved).ok().map(|moved| serde_json::from_str(&moved.body).unwrap())
     }
 
     /// Requests and approves a refund, and usually starts its processing.

@@ -11,7 +11,7 @@ use crate::domain::{Asset, Block, TransferKind};
 use crate::service::Service;
 use crate::service::tests::{
     NOW, TempFile, block_on, create_invoice_address, create_live_invoice, live_caller,
-    request_refund, sandbox_with_expected_money_callback, service_with_nodes,
+    request_refund, request_without_key, sandbox_with_expected_money_callback, service_with_nodes,
 };
 use crate::worker::watch_chain::tests::start_watch;
 use crate::worker::watch_chain::waker::Pause;
@@ -190,10 +190,9 @@ fn chain_of_a_processing_refund_is_polled_at_once() {
     let scene = PaceScene::new("LTC");
     let (service, merchant) = (&scene.service, live_caller(&scene.service));
     let paid = json!({ "invoice": create_live_invoice(service), "asset": "LTC" });
-    let seen = block_on(service.add_transaction(NOW, paid.as_object().unwrap().clone()));
-    let seen: Value = serde_json::from_str(seen.unwrap().1.get()).unwrap();
-    let confirmed = json!({ "state": "confirmed" });
-    let confirmed = confirmed.as_object().unwrap().clone();
+    let seen = block_on(service.add_transaction(NOW, request_without_key(&paid)));
+    let seen: Value = serde_json::from_str(&seen.unwrap().body).unwrap();
+    let confirmed = request_without_key(&json!({ "state": "confirmed" }));
     block_on(service.change_payment_state(NOW, seen["id"].as_str().unwrap(), confirmed)).unwrap();
     let to = "ltc1qw508d6qejxtdg4y5r3zarvary0c5xw7kgmn4n9";
     let id = request_refund(service, &merchant, NOW, "5.00", to);
@@ -202,8 +201,15 @@ fn chain_of_a_processing_refund_is_polled_at_once() {
         waker.take_expected_payment_signal();
         let body = json!({ "action": action });
         let body = MoveTransfer::read(body.as_object().unwrap()).unwrap();
-        block_on(service.apply_operator_step(NOW, "op", TransferKind::Refund, &id, body.into()))
-            .unwrap();
+        block_on(service.apply_operator_step(
+            NOW,
+            "op",
+            TransferKind::Refund,
+            &id,
+            body.into(),
+            request_without_key(&json!({})),
+        ))
+        .unwrap();
         assert_eq!(waker.take_expected_payment_signal(), is_woken, "{action}");
     }
 }
