@@ -101,7 +101,7 @@ async function runCall(t, each) {
   for (const fault of each.faults ?? []) await coffer.faults.add(fault);
   const server = each.answers && await scripted(t, each.answers);
   const key = each.key ?? coffer.keys.secretTest;
-  const client = new Client(each.url ?? server?.url ?? coffer.url, key, each.options);
+  const client = new Client(each.url?.replace('$url', coffer.url) ?? server?.url ?? coffer.url, key, each.options);
   const then = await counts();
   const begun = performance.now();
   await check(call(client, each, answers), each, [key]);

@@ -28,7 +28,7 @@ async function serve(t, dropped, body = {}) {
 
 test('an idempotency key is that of one call and its repetitions', async (t) => {
   const { url, requests } = await serve(t, 2);
-  const client = new Client(`${url}/base/`, KEY);
+  const client = new Client(`${url}/base/v1/`, KEY);
   await client.createInvoice(ORDER);
   await client.createInvoice(ORDER);
   await client.createInvoice(ORDER, { idempotencyKey: 'own' });

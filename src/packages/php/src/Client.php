@@ -35,7 +35,7 @@ final class Client
     private readonly Transport $transport;
 
     /**
-     * @param string $url address of Coffer, without `/v1`: `https://pay.example.com`
+     * @param string $url address of Coffer, with or without `/v1`: `https://pay.example.com`
      * @param string $key secret key. Its mode, test or live, is that of all calls.
      * @param float $timeout maximum duration of an attempt, in seconds, 0.001 to 3600
      * @param int $attempts maximum number of attempts, 1 to 10. Those behind the first are for HTTP status 429 and 503

@@ -21,13 +21,14 @@ final class Request
     }
 
     /**
-     * Returns a base URL without a slash at its end.
+     * Returns a base URL without `/v1` and slashes at its end.
      *
      * @throws \ValueError
      */
     public static function base(string $url): string
     {
-        $url = rtrim($url, '/');
+        // A host may be named v1.
+        $url = (string) preg_replace('~(?<=[^/])(/v1)?/*\z~', '', $url);
         if (preg_match('~\Ahttps?://[^\x00-\x20\x7f/?#@\\\\]+(/[^\x00-\x20\x7f?#\\\\]*)?\z~i', $url) !== 1) {
             throw new \ValueError('url must be like https://pay.example.com, without a user, a query or a fragment');
         }

@@ -117,7 +117,7 @@ function runOperation(array $case, Sandbox $sandbox): void
     $key = $case['key'] ?? $sandbox->key;
     $before = $sandbox->requested();
     runCall($case, static function () use ($case, $server, $sandbox, $key, $answers): mixed {
-        $url = $case['url'] ?? $server?->url ?? $sandbox->url;
+        $url = str_replace('$url', $sandbox->url, $case['url'] ?? $server?->url ?? $sandbox->url);
         $coffer = new Client($url, $key, ...$case['options'] ?? []);
         $arguments = filled($case['arguments'], $answers);
         return called($coffer, $case['call'], $arguments, $case['idempotencyKey'] ?? null);

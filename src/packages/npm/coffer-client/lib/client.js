@@ -30,7 +30,7 @@ class Client {
   #attempts;
 
   /**
-   * @param {string} url of Coffer, without `/v1`: `https://pay.example.com`
+   * @param {string} url of Coffer, with or without `/v1`: `https://pay.example.com`
    * @param {string} key secret key; its mode, test or live, is that of all calls
    * @param {{timeout?: number, attempts?: number}} [options] `timeout`: duration of an attempt, in seconds, 0.001 to
    *   3,600, default 30; `attempts`: 1 to 10, default 4. Those after the first are for HTTP status 429 and 503 and lost
@@ -41,7 +41,8 @@ class Client {
     if (!/^https?:$/.test(protocol) || username + password + search + hash !== '') {
       throw new TypeError('url must be like https://pay.example.com, without a user, a query or a fragment');
     }
-    this.#base = url.replace(/\/+$/, '');
+    // A host may be named v1.
+    this.#base = url.replace(/(?<=[^/])(\/v1)?\/*$/, '');
     this.#key = headerOf(key, 'key');
     this.#timeout = within(timeout, 0.001, 3600, 'timeout');
     this.#attempts = within(attempts, 1, 10, 'attempts');

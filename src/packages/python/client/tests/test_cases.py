@@ -123,7 +123,7 @@ def test_call(coffer_session: Sandbox, case: Json) -> None:
     with contextlib.ExitStack() as stack:
         url, got = stack.enter_context(scripted(case["answers"])) if "answers" in case else (coffer.url, [])
         key = case.get("key", coffer.keys.secret_test)
-        client = Client(case.get("url", url), key, **case.get("options", {}))
+        client = Client(case.get("url", url).replace("$url", coffer.url), key, **case.get("options", {}))
         before = requests_of(coffer)
         begun = time.monotonic()
         with expects_end_of(case, [key]):

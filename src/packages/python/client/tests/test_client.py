@@ -95,7 +95,7 @@ def test_a_list_is_read_while_it_is_used(client: Client, coffer: Sandbox) -> Non
 
 def test_each_post_has_its_own_key_and_a_retry_the_same(client: Client, requests: List[str]) -> None:
     url, got = requests[0], requests
-    other = Client(url + "/of/a/proxy/", KEY)
+    other = Client(url + "/of/a/proxy/v1/", KEY)
     for _ in range(2):
         other.request("POST", "/v1/invoices", {})
     other.request("POST", "/v1/invoices", {}, idempotency_key="my own")
@@ -145,6 +145,10 @@ def test_an_error_says_what_is_wrong_and_can_be_pickled(client: Client, coffer: 
 def test_a_wrong_address_is_told(url: str) -> None:
     with pytest.raises(ValueError):
         Client(url, KEY)
+
+
+def test_a_host_is_no_version() -> None:
+    assert Client("https://v1/", KEY).url == "https://v1"
 
 
 def test_what_is_wrong_is_told_before_it_is_sent_and_without_the_key(requests: List[str]) -> None:

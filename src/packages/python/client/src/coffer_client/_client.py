@@ -31,6 +31,8 @@ Id = Union[str, Mapping[str, object]]
 PAUSES = (0.25, 0.5, 1.0)
 # Longest Retry-After that is waited for, in seconds.
 RETRY_AFTER_MAX = 30
+# What may stand at the end of Coffer's address. A host may be named v1.
+ADDRESS_END = re.compile(r"(?<=[^/])(/v1)?/*$")
 # Items of one page of a list.
 PAGE_LIMIT = 100
 
@@ -48,7 +50,7 @@ def id_of(value: Id) -> str:
 class Client:
     """Coffer with one key, which determines test or live mode.
 
-    `url` is Coffer's address, without `/v1`. `timeout` is the longest wait for the server, in seconds. `attempts` is
+    `url` is Coffer's address, with or without `/v1`. `timeout` is the longest wait for the server, in seconds. `attempts` is
     the number of attempts, 1 or more: a request without an answer, or with 429 or 503, is repeated with the same
     Idempotency-Key. Threads may share a client.
 
@@ -66,13 +68,13 @@ class Client:
             raise ValueError("key must be the key alone, without spaces and line ends")
         if attempts < 1:
             raise ValueError("attempts must be 1 or more")
-        self.url = url.rstrip("/")
+        self.url = ADDRESS_END.sub("", url)
         """Coffer's address, without `/v1`."""
         self._key = key
         self._timeout = timeout
         self._attempts = attempts
         self._is_secure = parts.scheme == "https"
-        self._host, self._port, self._path = parts.hostname, parts.port, parts.path.rstrip("/")
+        self._host, self._port, self._path = parts.hostname, parts.port, urlsplit(self.url).path
 
     # Invoices.
 
