@@ -95,7 +95,7 @@ final class Gateway extends \WC_Payment_Gateway
      */
     public function validate_url_field($name, $value): string
     {
-        $url = rtrim(trim(wp_unslash((string) $value)), '/');
+        $url = Settings::base(trim(wp_unslash((string) $value)));
         $isLocal = preg_match('~\Ahttp://(localhost|127\.0\.0\.1|\[::1\])(:[0-9]+)?\z~i', $url) === 1;
         if ($url !== '' && !$isLocal && preg_match('~\Ahttps://[^\s/?#@\\\\]+(/[^\s?#@\\\\]*)?\z~i', $url) !== 1) {
             \WC_Admin_Settings::add_error('The address of Coffer must begin with https://. The old one was kept.');

@@ -21,10 +21,16 @@ final class Settings
         return is_string($value) ? trim($value) : '';
     }
 
-    /** Returns the address of Coffer, without a slash at its end. */
+    /** Returns the address of Coffer. */
     public static function url(): string
     {
-        return rtrim(self::get('url'), '/');
+        return self::base(self::get('url'));
+    }
+
+    /** Returns an address without `/v1` and slashes at its end. A host may be named v1. */
+    public static function base(string $url): string
+    {
+        return (string) preg_replace('~(?<=[^/])(/v1)?/*\z~', '', $url);
     }
 
     /** @param 'key'|'webhook' $name */

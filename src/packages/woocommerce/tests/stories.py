@@ -170,6 +170,8 @@ def reorganised(shop: Shop) -> None:
 
 
 def refund(shop: Shop) -> None:
+    # The links to Coffer's pages do not have the version of the interface.
+    lacks(shop.save(url=f"{shop.coffer.url}/v1/"), "must begin with https://")
     order, invoice = shop.begin()
     shop.coffer.pay(invoice)
     agree(shop, order, "processing")

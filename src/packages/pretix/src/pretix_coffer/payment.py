@@ -87,7 +87,8 @@ class Coffer(BasePaymentProvider):
         if where.scheme != "https" and where.hostname not in ("127.0.0.1", "::1", "localhost"):
             raise ValidationError({"payment_coffer_url": _("It must begin with https://, as the key is sent to it.")})
         try:
-            merchant = Client(url, key, timeout=TIMEOUT_SECONDS, attempts=1).get_merchant()
+            client = Client(url, key, timeout=TIMEOUT_SECONDS, attempts=1)
+            merchant = client.get_merchant()
         except ApiError as error:
             raise ValidationError(
                 {"payment_coffer_secret_key": _("Coffer refused it: {}").format(error.message)}
@@ -96,7 +97,8 @@ class Coffer(BasePaymentProvider):
             raise ValidationError({"payment_coffer_url": str(error)}) from None
         if merchant.get("livemode") is not (mode == "live"):
             raise ValidationError({"payment_coffer_secret_key": _("This key is of the other mode.")})
-        return cleaned_data
+        # Links to Coffer's pages begin with it, so it is stored without `/v1`.
+        return {**cleaned_data, "payment_coffer_url": client.url}
 
     def client(self, attempts: int = 1) -> Client:
         """Returns the client of the configured mode. Raises PaymentException if settings are missing."""
