@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { afterEach, beforeEach, test } from 'node:test';
-import { startCoffer } from 'coffer-sandbox';
+import { SandboxError, startCoffer } from 'coffer-sandbox';
 
 const ORDER = { amount: '20.00', currency: 'EUR', asset: 'LTC' };
 
@@ -63,6 +63,45 @@ test('what is refused is sent again when the clock is moved', async () => {
   assert.equal((await receiver.list('invoice.created')).length, 3);
   const [delivery] = await coffer.deliveries();
   assert.deepEqual(delivery.attempts.map(({ status }) => status), [500, 500, 200]);
+});
+
+test('what failed is returned once all is delivered, and thrown where that is asked for', async () => {
+  const receiver = await coffer.receiver({ types: ['invoice.created'] });
+  await coffer.createInvoice(ORDER);
+  assert.deepEqual([await coffer.delivered(), await coffer.delivered({ check: true })], [[], []]);
+  await receiver.respond({ status: 503 });
+  const nobody = await coffer.receiver({ types: ['invoice.cancelled'] });
+  await nobody.close();
+  await coffer.cancelInvoice(await coffer.createInvoice(ORDER));
+  const failed = await coffer.delivered();
+  assert.deepEqual(failed, (await coffer.deliveries()).slice(1));
+  const error = await coffer.delivered({ check: true }).catch((each) => each);
+  assert.ok(error instanceof SandboxError);
+  assert.deepEqual(error.message.split('\n'), [
+    '2 webhooks failed:',
+    `invoice.created to ${receiver.url}: status 503, attempt 1, next at ${failed[0].nextAttemptAt}`,
+    `invoice.cancelled to ${nobody.url}: ${failed[1].attempts[0].error}, attempt 1, next at ${failed[1].nextAttemptAt}`,
+  ]);
+  await coffer.clock.advance('30d');
+  assert.deepEqual((await coffer.delivered()).map(({ nextAttemptAt }) => nextAttemptAt), [null, null]);
+  await assert.rejects(coffer.delivered({ check: true }), /status 503, attempt [0-9]+, the last\n/);
+  // One that is answered in the end has not failed.
+  await coffer.createInvoice(ORDER);
+  assert.equal((await coffer.delivered()).length, 3);
+  await receiver.respond();
+  await coffer.clock.advance('1h');
+  assert.equal((await coffer.delivered()).length, 2);
+});
+
+test('what failed is returned, however old it is', async () => {
+  const inbox = await coffer.inbox('inbox', { types: ['invoice.created'] });
+  await inbox.respond({ status: 500, times: 1 });
+  await coffer.clock.freeze();
+  const { id } = await coffer.createInvoice(ORDER);
+  await coffer.delivered();
+  for (let count = 0; count < 500; count += 1) await coffer.createInvoice(ORDER);
+  const { data: [{ id: event }] } = await coffer.request('GET', '/v1/events', { query: { object: id } });
+  assert.deepEqual((await coffer.delivered()).map((each) => each.event), [event]);
 });
 
 test('what is not signed is refused and said', async () => {

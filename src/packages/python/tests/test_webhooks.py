@@ -111,6 +111,50 @@ def test_next_waits_as_long_as_it_is_told(coffer: Sandbox, kind: str) -> None:
             hooks.next("invoice.confirmed", timeout=timeout)
 
 
+def test_delivered_returns_what_failed(coffer: Sandbox) -> None:
+    hooks = coffer.receiver(types=["invoice.created"])
+    create(coffer)
+    assert coffer.delivered() == coffer.delivered(check=True) == []
+    hooks.respond(status=503)
+    nobody = coffer.receiver(types=["invoice.cancelled"])
+    nobody.close()
+    coffer.cancel_invoice(create(coffer))
+    failed = coffer.delivered()
+    assert failed == coffer.deliveries()[1:]
+    with pytest.raises(SandboxError) as caught:
+        coffer.delivered(check=True)
+    told = str(caught.value).splitlines()
+    assert told[0] == "2 webhooks failed:"
+    why = failed[1]["attempts"][0]["error"]
+    then = [f"attempt 1, next at {each['nextAttemptAt']}" for each in failed]
+    assert told[1:] == [
+        f"invoice.created to {hooks.url}: status 503, {then[0]}",
+        f"invoice.cancelled to {nobody.url}: {why}, {then[1]}",
+    ]
+    # All attempts fail, and a delivery that is answered in the end has not failed.
+    coffer.clock.advance("30d")
+    assert [each["nextAttemptAt"] for each in coffer.delivered()] == [None, None]
+    with pytest.raises(SandboxError, match=r"status 503, attempt \d+, the last\n"):
+        coffer.delivered(check=True)
+    create(coffer)
+    assert len(coffer.delivered()) == 3
+    hooks.respond()
+    coffer.clock.advance("1h")
+    assert len(coffer.delivered()) == 2
+
+
+def test_delivered_returns_what_failed_of_any_age(coffer: Sandbox) -> None:
+    inbox = coffer.inbox(types=["invoice.created"])
+    inbox.respond(status=500, times=1)
+    coffer.clock.freeze()
+    first = create(coffer)
+    coffer.delivered()
+    for _ in range(500):
+        create(coffer)
+    [failed] = coffer.delivered()
+    assert failed["event"] == list(coffer.list_events({"object": first["id"]}))[0]["id"]
+
+
 def test_what_is_not_signed_is_refused(coffer: Sandbox) -> None:
     with Receiver(["another"]) as receiver:
         coffer.account({"endpoints": [{"url": receiver.url}]})

@@ -127,6 +127,11 @@ export interface ReceiverOptions<Of extends Format = Format> extends InboxOption
   handler?: (webhook: Webhook<Of>) => unknown;
 }
 
+export interface DeliveredOptions {
+  /** If true, failed deliveries are thrown as a SandboxError. Default false: they are returned. */
+  check?: boolean;
+}
+
 export interface WaitOptions {
   /** The timeout, in seconds; default 10. */
   timeout?: number;

@@ -4,7 +4,10 @@
 
 const { CofferError } = require('./client.js');
 
-/** The sandbox could not start, ended unexpectedly, or did not get a webhook. The message has the end of its log. */
+/**
+ * The sandbox could not start, ended unexpectedly, did not get a webhook, or could not deliver some. The message has the
+ * end of its log, if it has one.
+ */
 class SandboxError extends CofferError {
   /**
    * @param {string} message

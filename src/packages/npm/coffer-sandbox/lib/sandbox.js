@@ -18,6 +18,7 @@ const { elapsed, pause, within } = require('./timers.js');
 /** Longest time to read the end of a log, in milliseconds. */
 const LOG_READ_MS_MAX = 500;
 
+/** @typedef {import('./api').Delivery} Delivery */
 /** @typedef {import('./api').Endpoint} Endpoint */
 /** @typedef {import('./api').Id} Id */
 /** @typedef {import('./api').Invoice} Invoice */
@@ -184,9 +185,27 @@ class Sandbox extends SandboxClient {
   /**
    * Waits until every due webhook was sent, and answered or postponed to a retry. A shop's work before it responds to a
    * webhook is then done.
+   *
+   * @param {import('./api').DeliveredOptions} [options]
+   * @returns {Promise<Delivery[]>} those whose newest attempt has failed, in the order of their events, of any age
+   * @throws {SandboxError} with `check`, if there are some; the message names each
    */
-  async delivered() {
+  async delivered({ check = false } = {}) {
     await this.clock.advance('0s');
+    /** @type {Delivery[]} */
+    const failed = [];
+    /** @type {string | undefined} */
+    let before;
+    do {
+      const page = await this.request('GET', '/sandbox/webhooks', { query: before === undefined ? {} : { before } });
+      failed.unshift(...page.data.filter(hasFailed));
+      before = page.hasMore ? page.nextBefore ?? undefined : undefined;
+    } while (before !== undefined);
+    if (check && failed.length > 0) {
+      const count = `${failed.length} webhook${failed.length > 1 ? 's' : ''}`;
+      throw new SandboxError([`${count} failed:`, ...failed.map(describeFailure)].join('\n'));
+    }
+    return failed;
   }
 
   /** Returns the newest 500 webhooks, sent or scheduled, with their attempts. */
@@ -262,6 +281,24 @@ class Sandbox extends SandboxClient {
     this.#endpoints = changed.catch(() => {});
     await changed;
   }
+}
+
+/**
+ * Returns true if the newest attempt had no answer, or one that is not 2xx.
+ *
+ * @param {Delivery} delivery
+ */
+function hasFailed({ attempts }) {
+  const newest = attempts.at(-1);
+  return newest !== undefined && !(newest.status !== null && newest.status >= 200 && newest.status < 300);
+}
+
+/** @param {Delivery} delivery */
+function describeFailure({ type, url, attempts, nextAttemptAt }) {
+  const newest = attempts.at(-1);
+  const why = newest?.status === null ? newest.error : `status ${newest?.status}`;
+  const then = nextAttemptAt === null ? 'the last' : `next at ${nextAttemptAt}`;
+  return `${type} to ${url}: ${why}, attempt ${attempts.length}, ${then}`;
 }
 
 /**

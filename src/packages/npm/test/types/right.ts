@@ -29,6 +29,7 @@ export async function use(): Promise<string[]> {
   const nothing: null = await disposed.request('DELETE', '/sandbox/faults');
   const payment = await disposed.payments.exact(invoice, { confirm: false });
   const needed: number | string | null = (await disposed.payments.setConfirmations(payment, 1)).confirmationsNeeded;
+  const failed: string | undefined = (await disposed.delivered({ check: true }))[0]?.type;
   await disposed.payments.replace(payment, { amount: '0.1' });
   await disposed.account({ maxInvoiceAmount: '10.00', endpoints: [{ url: receiver.url, format: 'legacy' }] });
   const { livemode: isLive } = verify(new Uint8Array(), { 'webhook-id': 'a' }, ['a', 'b'], { tolerance: 60 });
@@ -39,5 +40,5 @@ export async function use(): Promise<string[]> {
     if (error instanceof SandboxError) return [error.log];
     if (error instanceof NoAnswerError || error instanceof CofferError) return [error.message];
   }
-  return [String([warnings, paid, late, order, sent, address, status, listed, nothing, isLive, legacy, price, kept, needed])];
+  return [String([warnings, paid, late, order, sent, address, status, listed, nothing, isLive, legacy, price, kept, needed, failed])];
 }

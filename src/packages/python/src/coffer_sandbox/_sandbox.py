@@ -14,6 +14,7 @@ from coffer_client._client import Id, id_of
 from ._controls import Clock, Faults, Payments
 from ._process import Process
 from ._webhooks import Handler, Inbox, Receiver
+from .errors import SandboxError
 
 if TYPE_CHECKING:
     from coffer_client.types import Invoice, Payout, Refund
@@ -218,9 +219,22 @@ class Sandbox(_ProcessClient):
             kept = [{name: value for name, value in each.items() if name != "id"} for each in others]
             self.account({"endpoints": [*kept, new]})
 
-    def delivered(self) -> None:
-        """Waits until every due webhook was sent, and answered or postponed to a retry."""
+    def delivered(self, *, check: bool = False) -> List[Dict[str, Any]]:
+        """Waits until every due webhook was sent, and answered or postponed to a retry.
+
+        Returns the deliveries whose newest attempt has failed, in the order of their events and as `deliveries` does,
+        but of any age. With `check` it raises a SandboxError instead, which names each of them.
+        """
         self.clock.advance("0s")
+        failed: List[Dict[str, Any]] = []
+        page: Dict[str, Any] = {"hasMore": True, "nextBefore": None}
+        while page["hasMore"]:
+            page = self.request("GET", "/sandbox/webhooks", query={"before": page["nextBefore"]})
+            failed = list(filter(_has_failed, page["data"])) + failed
+        if check and failed:
+            count = f"{len(failed)} webhook{'s' if len(failed) > 1 else ''}"
+            raise SandboxError("\n".join([f"{count} failed:", *map(_describe_failure, failed)]))
+        return failed
 
     def deliveries(self) -> List[Dict[str, Any]]:
         """Returns the newest webhooks with each attempt, in the order of their events, at most 500."""
@@ -267,6 +281,20 @@ class Sandbox(_ProcessClient):
 
 start_coffer = Sandbox
 """Starts a sandbox with the options of Sandbox: `with start_coffer() as coffer:`."""
+
+
+def _has_failed(delivery: Mapping[str, Any]) -> bool:
+    """Returns True if the newest attempt had no answer, or one that is not 2xx."""
+    attempts = delivery["attempts"]
+    return bool(attempts) and not 200 <= (attempts[-1]["status"] or 0) < 300
+
+
+def _describe_failure(delivery: Mapping[str, Any]) -> str:
+    attempts = delivery["attempts"]
+    newest = attempts[-1]
+    why = newest["error"] if newest["status"] is None else f"status {newest['status']}"
+    then = f"next at {delivery['nextAttemptAt']}" if delivery["nextAttemptAt"] else "the last"
+    return f"{delivery['type']} to {delivery['url']}: {why}, attempt {len(attempts)}, {then}"
 
 
 def _end(process: Process, receivers: List[Receiver]) -> None:

@@ -4,7 +4,10 @@ from coffer_client import CofferError
 
 
 class SandboxError(CofferError):
-    """The sandbox did not start, ended by itself, or did not end. The message contains the end of its log."""
+    """The sandbox did not start, ended by itself, did not end, or could not deliver webhooks.
+
+    The message contains the end of its log, or each failed delivery.
+    """
 
 
 class WaitTimeoutError(CofferError, TimeoutError):
