@@ -1,4 +1,5 @@
-// Converts an OpenAPI document on standard input to the one used for the types, on standard output.
+// Converts an OpenAPI document on standard input to the one used for the types, on standard output. With --queries it
+// writes a module instead: the names of the query's parameters of each read, by its path.
 //
 // In the result, amounts are strings, also in requests. Unknown fields are refused, so the type checker reports
 // misspelt fields. Examples are omitted, because they would be most of the package.
@@ -18,4 +19,13 @@ function strict(schema) {
   return made;
 }
 
-process.stdout.write(JSON.stringify(strict(JSON.parse(readFileSync(0, 'utf8')))));
+function queries({ paths }) {
+  const names = ({ parameters = [] }) => parameters.filter((each) => each.in === 'query').map(({ name }) => name);
+  const reads = Object.entries(paths).filter(([, { get }]) => get !== undefined);
+  return Object.fromEntries(reads.map(([path, { get }]) => [path, names(get)]));
+}
+
+const document = JSON.parse(readFileSync(0, 'utf8'));
+process.stdout.write(process.argv[2] === '--queries'
+  ? `'use strict';\n\nmodule.exports = ${JSON.stringify(queries(document))};\n`
+  : JSON.stringify(strict(document)));

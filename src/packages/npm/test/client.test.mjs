@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import http from 'node:http';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
-import { Client, NoAnswerError } from 'coffer-client';
+import { Client, NoAnswerError, verify } from 'coffer-client';
 import { startCoffer } from 'coffer-sandbox';
 
 const ORDER = { amount: '20.00', currency: 'EUR' };
@@ -83,6 +83,33 @@ test('what cannot be right is refused at once', () => {
       .map((options) => ['https://a', KEY, options]),
   ];
   for (const each of wrong) assert.throws(() => new Client(...each), (error) => /^(Type|Range)Error$/.test(error.name));
+});
+
+test('unknown names are refused at once, with those that exist', async (t) => {
+  const { url, requests } = await serve(t, 0, { data: [] });
+  const client = new Client(url, KEY);
+  const refused = async (call, message) => {
+    // Some calls throw, and others reject.
+    await assert.rejects(async () => call(), { name: 'TypeError', message });
+  };
+  const list = 'GET /v1/invoices: unknown name "statuus". It takes limit, before, status, orderId';
+  await refused(() => client.listInvoices({ statuus: undefined }), list);
+  await refused(() => client.request('GET', '/v1/invoices', { query: { statuus: 'paid' } }), list);
+  await refused(() => client.listDeposits({ before: 'a' }), 'GET /v1/deposits: unknown name "before". It takes limit, customer');
+  await refused(() => client.request('GET', '/v1/merchant', { query: { a: 1 } }), 'GET /v1/merchant: unknown name "a". It takes none');
+  await refused(() => new Client(url, KEY, { retries: 3 }), 'Client: unknown name "retries". It takes timeout, attempts');
+  const post = 'POST /v1/invoices: unknown name "mode". It takes idempotencyKey, timeout, attempts';
+  await refused(() => client.createInvoice(ORDER, { mode: 'live' }), post);
+  await refused(() => client.createInvoice(ORDER, { body: {} }), post.replace('mode', 'body'));
+  await refused(() => client.cancelInvoice('a', { reason: '' }), /^POST \/v1\/invoices\/{id}\/cancel: unknown name "reason"\. It takes/);
+  await refused(
+    () => client.request('GET', '/v1/invoices', { querry: {} }),
+    'request: unknown name "querry". It takes params, query, body, idempotencyKey, timeout, attempts',
+  );
+  const params = { id: 'a', ref: 'b' };
+  await refused(() => client.request('GET', '/v1/events/{id}', { params }), '/v1/events/{id}: unknown name "ref". It takes id');
+  await refused(() => verify('', {}, KEY, { tolerence: 5 }), 'verify: unknown name "tolerence". It takes now, tolerance');
+  assert.equal(requests.length, 0);
 });
 
 test('a call of the client tells what the sandbox tells', async (t) => {

@@ -117,6 +117,33 @@ test('what is wrong is said with the call, the code, the field and the reason', 
   await assert.rejects(coffer.request('GET', '/v1/invoices/{id}'), /params\.id is needed/);
 });
 
+test('unknown names of options are refused, with those that exist', async () => {
+  const invoice = await coffer.createInvoice(ORDER);
+  const before = await coffer.state();
+  const [inbox, receiver] = [await coffer.inbox('shop', { endpoint: false }), await coffer.receiver({ endpoint: false })];
+  const pay = 'It takes case, asset, txid, confirm';
+  const wrong = [
+    [() => startCoffer({ timeoutMs: 5 }), 'startCoffer: unknown name "timeoutMs". It takes binary, args, env, log, onLog, timeout, test'],
+    [() => coffer.pay(invoice, { asett: 'LTC' }), `pay: unknown name "asett". ${pay}`],
+    [() => coffer.payments.under(invoice, { case: 'under' }), 'payments: unknown name "case". It takes asset, txid, confirm'],
+    [() => coffer.payments.late(invoice, { confrm: false }), /^payments: unknown name "confrm". It takes/],
+    [() => coffer.inbox('shop', { handler() {} }), 'inbox: unknown name "handler". It takes endpoint, format, types, mode, secret'],
+    [() => coffer.receiver({ type: [] }), /^receiver: unknown name "type". It takes endpoint, .*, handler$/],
+    [() => inbox.next('invoice.created', { timeoutMs: 5 }), 'next: unknown name "timeoutMs". It takes timeout, about'],
+    [() => receiver.next('invoice.created', { abuot: invoice }), 'next: unknown name "abuot". It takes timeout, about'],
+    [() => receiver.respond({ statuus: 500 }), 'respond: unknown name "statuus". It takes status, delayMs, times'],
+    [() => coffer.delivered({ chek: true }), 'delivered: unknown name "chek". It takes check'],
+  ];
+  for (const [call, message] of wrong) await assert.rejects(call(), { name: 'TypeError', message });
+  const bodies = [
+    () => coffer.refund(invoice, { amout: '1.00' }), () => coffer.faults.add({ rout: 'GET /v1/merchant' }),
+    () => coffer.account({ feebps: 1 }), () => coffer.payments.see({ invoice: invoice.id, amout: '1' }),
+    () => inbox.respond({ delay: 5 }),
+  ];
+  for (const call of bodies) await assert.rejects(call(), { name: 'ApiError', code: 'invalid_request' });
+  assert.deepEqual((await coffer.state()).counts, before.counts);
+});
+
 test('money is never a number', async () => {
   const invoice = await coffer.createInvoice(ORDER);
   const wrong = [

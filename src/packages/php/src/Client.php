@@ -12,7 +12,8 @@ namespace Coffer;
  * idempotency key, by default a new one, which its repetitions share.
  *
  * Each method throws ApiError for an error response and NoAnswerError if there is no answer; \TypeError for an amount
- * that is not a string and \ValueError for an argument that cannot be sent. A generator throws them as it is read.
+ * that is not a string, \ValueError for an argument that cannot be sent, and \InvalidArgumentException for an unknown
+ * filter. A generator throws all but the last as it is read.
  *
  * @phpstan-import-type Balance from Shapes
  * @phpstan-import-type CreatedInvoice from Shapes
@@ -31,6 +32,15 @@ final class Client
 {
     /** Items of a page, where the interface has pages. */
     private const PAGE = ['limit' => 100];
+    /** Filters of each list. A test compares them with the document. */
+    private const FILTERS = [
+        '/v1/invoices' => ['limit', 'before', 'status', 'orderId'],
+        '/v1/ledger' => ['limit', 'before', 'currency'],
+        '/v1/events' => ['limit', 'before', 'type', 'object'],
+        '/v1/deposits' => ['limit', 'customer'],
+        '/v1/payouts' => ['limit'],
+        '/v1/refunds' => ['limit', 'invoiceId'],
+    ];
 
     private readonly Transport $transport;
 
@@ -76,7 +86,7 @@ final class Client
      */
     public function listInvoices(array $filters = []): \Generator
     {
-        return $this->pages('/v1/invoices', $filters + self::PAGE);
+        return $this->list('/v1/invoices', $filters);
     }
 
     /**
@@ -147,7 +157,7 @@ final class Client
      */
     public function listLedger(array $filters = []): \Generator
     {
-        return $this->pages('/v1/ledger', $filters + self::PAGE);
+        return $this->list('/v1/ledger', $filters);
     }
 
     /**
@@ -157,7 +167,7 @@ final class Client
      */
     public function listEvents(array $filters = []): \Generator
     {
-        return $this->pages('/v1/events', $filters + self::PAGE);
+        return $this->list('/v1/events', $filters);
     }
 
     /**
@@ -207,7 +217,7 @@ final class Client
      */
     public function listDeposits(array $filters = []): \Generator
     {
-        return $this->pages('/v1/deposits', $filters + self::PAGE);
+        return $this->list('/v1/deposits', $filters);
     }
 
     /**
@@ -236,7 +246,7 @@ final class Client
      */
     public function listPayouts(array $filters = []): \Generator
     {
-        return $this->pages('/v1/payouts', $filters + self::PAGE);
+        return $this->list('/v1/payouts', $filters);
     }
 
     /**
@@ -254,7 +264,7 @@ final class Client
      */
     public function listRefunds(array $filters = []): \Generator
     {
-        return $this->pages('/v1/refunds', $filters + self::PAGE);
+        return $this->list('/v1/refunds', $filters);
     }
 
     /**
@@ -343,6 +353,24 @@ final class Client
             return $answer;
         }
         throw new NoAnswerError("$call: the answer is not a JSON object. Is the url that of Coffer?");
+    }
+
+    /**
+     * Reads a list with filters.
+     *
+     * @param array<string, mixed> $filters
+     * @return \Generator<int, array<string, mixed>>
+     * @throws \InvalidArgumentException for an unknown filter, which would have no effect
+     */
+    private function list(string $path, array $filters): \Generator
+    {
+        foreach (array_keys($filters) as $name) {
+            if (!in_array($name, self::FILTERS[$path], true)) {
+                $names = implode(', ', self::FILTERS[$path]);
+                throw new \InvalidArgumentException("GET $path: unknown name \"$name\". It takes $names");
+            }
+        }
+        return $this->pages($path, $filters + self::PAGE);
     }
 
     /**

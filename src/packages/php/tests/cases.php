@@ -54,7 +54,7 @@ function isError(array $wanted, Throwable $error): void
         'SignatureError' => SignatureError::class,
     ];
     $isType = $wanted['type'] === 'argument'
-        ? $error instanceof TypeError || $error instanceof ValueError
+        ? $error instanceof TypeError || $error instanceof ValueError || $error instanceof InvalidArgumentException
         : get_class($error) === $types[$wanted['type']];
     if (!$isType) {
         throw $error;

@@ -8,6 +8,7 @@ declare(strict_types=1);
 require __DIR__ . '/support.php';
 
 use Coffer\Client;
+use Coffer\NoAnswerError;
 use Coffer\Shapes;
 
 $checks = new Checks('shapes');
@@ -53,6 +54,26 @@ $checks->run('each status is in the document', static function () use ($document
         preg_match_all("/'(\w+)'/", $text, $found);
         same($document['components']['schemas'][$schema]['properties']['status']['enum'], $found[1], $alias);
     }
+});
+
+$checks->run('a list takes the parameters of the document, and no other', static function () use ($document): void {
+    // Nobody listens there.
+    $coffer = new Client('http://127.0.0.1:3', 'k', attempts: 1);
+    $lists = 0;
+    foreach ($document['paths'] as $path => $operations) {
+        $operation = $operations['get'] ?? [];
+        $query = array_filter($operation['parameters'] ?? [], static fn (array $each): bool => $each['in'] === 'query');
+        $names = array_column($query, 'name');
+        if ($names === []) {
+            continue;
+        }
+        $list = $operation['operationId'];
+        $error = thrown(InvalidArgumentException::class, fn () => $coffer->$list(['statuus' => null]));
+        same("GET $path: unknown name \"statuus\". It takes " . implode(', ', $names), $error->getMessage(), 'message');
+        thrown(NoAnswerError::class, fn () => $coffer->$list(array_fill_keys($names, null))->current());
+        $lists++;
+    }
+    same(true, $lists >= 6, 'lists');
 });
 
 $checks->end();

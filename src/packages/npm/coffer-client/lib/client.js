@@ -4,11 +4,15 @@
 
 const { randomUUID } = require('node:crypto');
 const { ApiError, NoAnswerError } = require('./error.js');
-const { fill, headerOf, jsonOf, within } = require('./parts.js');
+const { checkNames, withDefaults } = require('./options.js');
+const { checkQuery, fill, headerOf, jsonOf, within } = require('./parts.js');
 const { send } = require('./transport.js');
 
 /** Items of a page, where the interface has pages. */
 const PAGE = Object.freeze({ limit: 100 });
+/** Options of each call by POST, and those of `request`. */
+const CALL = Object.freeze({ idempotencyKey: undefined, timeout: undefined, attempts: undefined });
+const REQUEST = Object.freeze({ params: undefined, query: undefined, body: undefined, ...CALL });
 
 /** @typedef {import('./api').Id} Id */
 /** @typedef {import('./api').CallOptions} CallOptions */
@@ -32,11 +36,12 @@ class Client {
   /**
    * @param {string} url of Coffer, with or without `/v1`: `https://pay.example.com`
    * @param {string} key secret key; its mode, test or live, is that of all calls
-   * @param {{timeout?: number, attempts?: number}} [options] `timeout`: duration of an attempt, in seconds, 0.001 to
+   * @param {{timeout?: number, attempts?: number}} [given] `timeout`: duration of an attempt, in seconds, 0.001 to
    *   3,600, default 30; `attempts`: 1 to 10, default 4. Those after the first are for HTTP status 429 and 503 and lost
    *   answers, after 0.25, 0.5 and 1 s, or after `Retry-After` up to 30 s.
    */
-  constructor(url, key, { timeout = 30, attempts = 4 } = {}) {
+  constructor(url, key, given = {}) {
+    const { timeout, attempts } = withDefaults({ timeout: 30, attempts: 4 }, given, 'Client');
     const { protocol, username, password, search, hash } = new URL(url);
     if (!/^https?:$/.test(protocol) || username + password + search + hash !== '') {
       throw new TypeError('url must be like https://pay.example.com, without a user, a query or a fragment');
@@ -52,7 +57,10 @@ class Client {
      *
      * @type {import('./api').Request<Of>}
      */
-    this.request = (method, path, ...[options]) => this.send(method, path, options);
+    this.request = async (method, path, ...[options]) => {
+      checkNames(options, Object.keys(REQUEST), 'request');
+      return this.send(method, path, options);
+    };
   }
 
   /**
@@ -66,6 +74,7 @@ class Client {
    */
   async send(method, path, options = {}) {
     const { params = {}, query = {}, body, idempotencyKey, timeout, attempts, isRepeatable = true } = options;
+    if (method === 'GET') checkQuery(path, query);
     const url = new URL(this.#base + fill(path, params));
     for (const [name, value] of Object.entries(query)) {
       if (value !== undefined && value !== null) url.searchParams.set(name, String(value));
@@ -98,9 +107,9 @@ class Client {
     return this.#object('GET', path, options);
   }
 
-  /** @param {string} path @param {Sent} options @returns {Promise<any>} */
-  #post(path, options) {
-    return this.#object('POST', path, options);
+  /** @param {string} path @param {CallOptions} options @param {Sent} sent @returns {Promise<any>} */
+  #post(path, options, sent) {
+    return this.#object('POST', path, { ...withDefaults(CALL, options, `POST ${path}`), ...sent });
   }
 
   /** @param {string} method @param {string} path @param {Sent} [options] */
@@ -108,6 +117,12 @@ class Client {
     const answer = await this.send(method, path, options);
     if (answer !== null && typeof answer === 'object' && !Array.isArray(answer)) return answer;
     throw new NoAnswerError(`${method} ${path}: the answer is not a JSON object. Is the url that of Coffer?`);
+  }
+
+  /** @param {string} path @param {object} filters */
+  #list(path, filters) {
+    checkQuery(path, filters);
+    return this.#pages(path, { ...PAGE, ...filters });
   }
 
   /**
@@ -138,7 +153,7 @@ class Client {
    * @returns {Promise<import('./api').CreatedInvoice>}
    */
   async createInvoice(invoice, options = {}) {
-    return this.#post('/v1/invoices', { ...options, body: invoice });
+    return this.#post('/v1/invoices', options, { body: invoice });
   }
 
   /**
@@ -146,7 +161,7 @@ class Client {
    * @returns {AsyncGenerator<import('./api').Invoice, void, undefined>} newest first
    */
   listInvoices(filters = {}) {
-    return this.#pages('/v1/invoices', { ...PAGE, ...filters });
+    return this.#list('/v1/invoices', filters);
   }
 
   /** @param {Id} invoice @returns {Promise<import('./api').Invoice>} */
@@ -163,7 +178,7 @@ class Client {
    * @returns {Promise<import('./api').Invoice>}
    */
   async selectCoin(invoice, choice, options = {}) {
-    return this.#post('/v1/invoices/{id}/select', { ...options, params: { id: invoice }, body: choice });
+    return this.#post('/v1/invoices/{id}/select', options, { params: { id: invoice }, body: choice });
   }
 
   /**
@@ -174,7 +189,7 @@ class Client {
    * @returns {Promise<import('./api').Invoice>}
    */
   async cancelInvoice(invoice, options = {}) {
-    return this.#post('/v1/invoices/{id}/cancel', { ...options, params: { id: invoice } });
+    return this.#post('/v1/invoices/{id}/cancel', options, { params: { id: invoice } });
   }
 
   /**
@@ -186,8 +201,8 @@ class Client {
    * @returns {Promise<import('./api').Invoice>}
    */
   async simulatePayment(invoice, payment = {}, options = {}) {
-    return this.#post('/v1/invoices/{id}/simulate', {
-      ...options, params: { id: invoice }, body: payment, isRepeatable: false,
+    return this.#post('/v1/invoices/{id}/simulate', options, {
+      params: { id: invoice }, body: payment, isRepeatable: false,
     });
   }
 
@@ -211,7 +226,7 @@ class Client {
    * @returns {AsyncGenerator<import('./api').LedgerEntry, void, undefined>} newest first
    */
   listLedger(filters = {}) {
-    return this.#pages('/v1/ledger', { ...PAGE, ...filters });
+    return this.#list('/v1/ledger', filters);
   }
 
   /**
@@ -219,7 +234,7 @@ class Client {
    * @returns {AsyncGenerator<import('./api').Event, void, undefined>} newest first
    */
   listEvents(filters = {}) {
-    return this.#pages('/v1/events', { ...PAGE, ...filters });
+    return this.#list('/v1/events', filters);
   }
 
   /** @param {Id} event @returns {Promise<import('./api').Event>} */
@@ -235,7 +250,7 @@ class Client {
    * @returns {Promise<import('./api').CustomerAddresses>}
    */
   async makeCustomerAddresses(customer, options = {}) {
-    return this.#post('/v1/customers/{ref}/addresses', { ...options, params: { ref: customer } });
+    return this.#post('/v1/customers/{ref}/addresses', options, { params: { ref: customer } });
   }
 
   /** @param {Id} customer @returns {Promise<import('./api').CustomerAddresses>} */
@@ -252,8 +267,8 @@ class Client {
    * @returns {Promise<import('./api').Deposit>}
    */
   async simulateDeposit(customer, deposit, options = {}) {
-    return this.#post('/v1/customers/{ref}/simulate', {
-      ...options, params: { ref: customer }, body: deposit, isRepeatable: false,
+    return this.#post('/v1/customers/{ref}/simulate', options, {
+      params: { ref: customer }, body: deposit, isRepeatable: false,
     });
   }
 
@@ -262,7 +277,7 @@ class Client {
    * @returns {AsyncGenerator<import('./api').Deposit, void, undefined>} the newest 100, newest first
    */
   listDeposits(filters = {}) {
-    return this.#pages('/v1/deposits', { ...PAGE, ...filters });
+    return this.#list('/v1/deposits', filters);
   }
 
   /** @param {Id} deposit @returns {Promise<import('./api').Deposit>} */
@@ -278,7 +293,7 @@ class Client {
    * @returns {Promise<import('./api').Payout>}
    */
   async createPayout(payout, options = {}) {
-    return this.#post('/v1/payouts', { ...options, body: payout });
+    return this.#post('/v1/payouts', options, { body: payout });
   }
 
   /**
@@ -286,7 +301,7 @@ class Client {
    * @returns {AsyncGenerator<import('./api').Payout, void, undefined>} the newest 100, newest first
    */
   listPayouts(filters = {}) {
-    return this.#pages('/v1/payouts', { ...PAGE, ...filters });
+    return this.#list('/v1/payouts', filters);
   }
 
   /** @param {Id} payout @returns {Promise<import('./api').Payout>} */
@@ -299,7 +314,7 @@ class Client {
    * @returns {AsyncGenerator<import('./api').Refund, void, undefined>} the newest 100, newest first
    */
   listRefunds(filters = {}) {
-    return this.#pages('/v1/refunds', { ...PAGE, ...filters });
+    return this.#list('/v1/refunds', filters);
   }
 
   /** @param {Id} refund @returns {Promise<import('./api').Refund>} */

@@ -2,6 +2,22 @@
 
 'use strict';
 
+const { checkNames } = require('./options.js');
+
+/** A parameter of a path. */
+const PARAMETER = /\{([A-Za-z]+)\}/g;
+/** Names of the query's parameters, by the path of the read. */
+const QUERIES = queries();
+
+/** @returns {Record<string, readonly string[]>} empty in the source: only a package has the file, made of the document */
+function queries() {
+  try {
+    return require('./queries.js');
+  } catch {
+    return {};
+  }
+}
+
 /**
  * Returns the id of an object.
  *
@@ -19,15 +35,28 @@ function idOf(object) {
 }
 
 /**
+ * Refuses parameters that a read does not have.
+ *
+ * @param {string} path as in the document
+ * @param {object} query
+ * @throws {TypeError}
+ */
+function checkQuery(path, query) {
+  const names = QUERIES[path];
+  if (names !== undefined) checkNames(query, names, `GET ${path}`);
+}
+
+/**
  * Fills in the `{…}` of a path.
  *
  * @param {string} path
  * @param {Record<string, unknown>} params
- * @throws {TypeError} if one is missing, or the path does not begin with a slash: it could name another host
+ * @throws {TypeError} if one is missing or unknown, or the path does not begin with a slash: it could name another host
  */
 function fill(path, params) {
   if (!path.startsWith('/')) throw new TypeError('path must begin with /');
-  return path.replace(/\{([A-Za-z]+)\}/g, (_, name) => {
+  checkNames(params, Array.from(path.matchAll(PARAMETER), ([, name]) => name), path);
+  return path.replace(PARAMETER, (_, name) => {
     if (params[name] === undefined) throw new TypeError(`params.${name} is needed: ${path} has it`);
     return encodeURIComponent(idOf(params[name]));
   });
@@ -76,4 +105,4 @@ function within(value, least, most, name) {
   throw new RangeError(`${name} must be a number from ${least} to ${most}`);
 }
 
-module.exports = { fill, headerOf, idOf, jsonOf, within };
+module.exports = { checkQuery, fill, headerOf, idOf, jsonOf, within };

@@ -4,6 +4,7 @@
 
 const { createHmac, timingSafeEqual } = require('node:crypto');
 const { SignatureError } = require('./error.js');
+const { withDefaults } = require('./options.js');
 
 /** Prefix of the secrets of endpoints. The key of Standard Webhooks follows in base64. */
 const PREFIX = 'whsec_';
@@ -17,13 +18,14 @@ const { now: clock } = Date;
  * @param {import('./api').RequestHeaders} headers those of the request, their names in any case
  * @param {string | string[]} secret of the endpoint, or the legacy secret for an invoice's own `webhookUrl`; several
  *   while it is changed
- * @param {{tolerance?: number, now?: number}} [options] `tolerance`: largest difference between the signature's time
+ * @param {{tolerance?: number, now?: number}} [given] `tolerance`: largest difference between the signature's time
  *   and now, in seconds, default 300; `now`: Unix time in seconds, default the clock's time
  * @returns {import('./api').Event | import('./api').LegacyEvent}
  * @throws {SignatureError} if no signature is valid and recent, or the body is not an event
- * @throws {TypeError} if there is no secret or an empty one, or the payload was parsed
+ * @throws {TypeError} if there is no secret or an empty one, the payload was parsed, or an option is unknown
  */
-function verify(payload, headers, secret, { tolerance = 300, now = clock() / 1000 } = {}) {
+function verify(payload, headers, secret, given = {}) {
+  const { now, tolerance } = withDefaults({ now: clock() / 1000, tolerance: 300 }, given, 'verify');
   const secrets = Array.isArray(secret) ? secret : [secret];
   // Anyone could sign with an empty key.
   if (secrets.length === 0 || secrets.some((each) => typeof each !== 'string' || ['', PREFIX].includes(each))) {

@@ -30,7 +30,7 @@ function failed(own, problem) {
   return new Error(`${problem} Install both files of the release: npm install --save-dev ${files}`);
 }
 
-/** @returns {typeof import('coffer-client')} */
+/** @returns {typeof import('coffer-client') & typeof import('coffer-client/options')} with the client's own helper */
 function load() {
   const own = versionOf(join(__dirname, '..'));
   const path = find();
@@ -42,7 +42,7 @@ function load() {
   if (own !== undefined && its !== own) {
     throw failed(own, `The package coffer-client is of version ${its}, and coffer-sandbox of ${own}.`);
   }
-  return require(path);
+  return { ...require(path), ...require(join(dirname(path), 'lib/options.js')) };
 }
 
 module.exports = load();

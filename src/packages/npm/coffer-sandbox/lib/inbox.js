@@ -2,7 +2,7 @@
 
 'use strict';
 
-const { SignatureError, verify } = require('./client.js');
+const { SignatureError, verify, withDefaults } = require('./client.js');
 const { SandboxError } = require('./error.js');
 const { matcher, typesOf } = require('./event.js');
 const { elapsed, pause } = require('./timers.js');
@@ -41,11 +41,12 @@ class Inbox {
    *
    * @template {EventType} [Type=EventType]
    * @param {Type} [type] only webhooks of this type
-   * @param {import('./api').WaitOptions} [options]
+   * @param {import('./api').WaitOptions} [given]
    * @returns {Promise<import('./api').Webhook<Of, Type>>}
    * @throws {SandboxError} if none arrives, or a signature is wrong
    */
-  async next(type, { timeout = 10, about } = {}) {
+  async next(type, given = {}) {
+    const { timeout, about } = withDefaults({ timeout: 10, about: undefined }, given, 'next');
     const until = elapsed() + timeout * 1000;
     const fits = matcher(type, about);
     for (;;) {

@@ -2,7 +2,7 @@
 
 'use strict';
 
-const { ApiError } = require('./client.js');
+const { ApiError, withDefaults } = require('./client.js');
 const { due, halves } = require('./decimal.js');
 const { idOf } = require('./event.js');
 
@@ -10,6 +10,9 @@ const { idOf } = require('./event.js');
 /** @typedef {import('./api').Invoice} Invoice */
 /** @typedef {import('./api').Payment} Payment */
 /** @typedef {import('./api').PayOptions} PayOptions */
+
+/** Options of a payment. */
+const PAY = Object.freeze({ asset: undefined, txid: undefined, confirm: true });
 
 class Payments {
   #client;
@@ -78,6 +81,7 @@ class Payments {
    * @param {PayOptions} [options]
    */
   async late(invoice, options = {}) {
+    withDefaults(PAY, options, 'payments');
     const read = await this.invoice(invoice);
     const { time } = await this.#client.request('GET', '/sandbox');
     const then = new Date(Date.parse(read.expiresAt) + 1000).toISOString();
@@ -155,7 +159,8 @@ class Payments {
    * @param {PayOptions} options
    * @returns {Promise<Payment>}
    */
-  async #pay(invoice, amount, { asset, txid, confirm = true }) {
+  async #pay(invoice, amount, options) {
+    const { asset, txid, confirm } = withDefaults(PAY, options, 'payments');
     const seen = await this.see({ invoice: idOf(invoice), asset, amount, txid });
     return confirm ? this.confirm(seen) : seen;
   }
@@ -167,7 +172,8 @@ class Payments {
    * @param {bigint} count
    * @param {PayOptions} options
    */
-  async #halves(id, count, { asset }) {
+  async #halves(id, count, options) {
+    const { asset } = withDefaults(PAY, options, 'payments');
     let invoice = await this.invoice(id);
     const client = invoice.livemode ? this.#client.live : this.#client;
     const coins = [];
@@ -188,4 +194,4 @@ class Payments {
   }
 }
 
-module.exports = { Payments };
+module.exports = { PAY, Payments };

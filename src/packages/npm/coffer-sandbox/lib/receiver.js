@@ -7,7 +7,7 @@
 
 const { once } = require('node:events');
 const http = require('node:http');
-const { verify } = require('./client.js');
+const { verify, withDefaults } = require('./client.js');
 const { SandboxError } = require('./error.js');
 const { matcher, typeOf, typesOf } = require('./event.js');
 const { clearTimeout, pause, setTimeout } = require('./timers.js');
@@ -71,11 +71,12 @@ class Receiver {
    *
    * @template {EventType} [Type=EventType]
    * @param {Type} [type] only webhooks of this type
-   * @param {import('./api').WaitOptions} [options]
+   * @param {import('./api').WaitOptions} [given]
    * @returns {Promise<import('./api').Webhook<Of, Type>>}
    * @throws {SandboxError} if none arrives
    */
-  async next(type, { timeout = 10, about } = {}) {
+  async next(type, given = {}) {
+    const { timeout, about } = withDefaults({ timeout: 10, about: undefined }, given, 'next');
     const fits = matcher(type, about);
     let isLate = false;
     /** @type {() => void} */
@@ -123,7 +124,8 @@ class Receiver {
    * @param {import('./api').Behaviour} [behaviour]
    */
   async respond(behaviour = {}) {
-    this.#behaviour = { ...behaviour };
+    const defaults = { status: undefined, delayMs: undefined, times: undefined };
+    this.#behaviour = withDefaults(defaults, behaviour, 'respond');
   }
 
   /** Forgets what was received. Its response is 200 again. */

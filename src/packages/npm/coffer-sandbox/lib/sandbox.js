@@ -3,13 +3,13 @@
 'use strict';
 
 const { randomUUID } = require('node:crypto');
-const { Client, NoAnswerError } = require('./client.js');
+const { Client, NoAnswerError, withDefaults } = require('./client.js');
 const { Clock } = require('./clock.js');
 const { SandboxError } = require('./error.js');
 const { idOf } = require('./event.js');
 const { Faults } = require('./faults.js');
 const { Inbox } = require('./inbox.js');
-const { Payments } = require('./payments.js');
+const { PAY, Payments } = require('./payments.js');
 const { start } = require('./process.js');
 const { Receiver } = require('./receiver.js');
 const { atEnd } = require('./test.js');
@@ -17,6 +17,11 @@ const { elapsed, pause, within } = require('./timers.js');
 
 /** Longest time to read the end of a log, in milliseconds. */
 const LOG_READ_MS_MAX = 500;
+/** Options of a start, and those of a receiver besides its secret. */
+const START = Object.freeze({
+  binary: undefined, args: undefined, env: undefined, log: undefined, onLog: undefined, timeout: undefined, test: undefined,
+});
+const ENDPOINT = Object.freeze({ endpoint: true, format: undefined, types: undefined, mode: undefined });
 
 /** @typedef {import('./api').Delivery} Delivery */
 /** @typedef {import('./api').Endpoint} Endpoint */
@@ -106,10 +111,12 @@ class Sandbox extends SandboxClient {
    * Pays an invoice and confirms the payment.
    *
    * @param {Id} invoice of either mode
-   * @param {import('./api').PayOptions & {case?: import('./api').PayCase}} [options] `case`: default `exact`
+   * @param {import('./api').PayOptions & {case?: import('./api').PayCase}} [given] `case`: default `exact`
    * @returns {Promise<Invoice>} the updated invoice
    */
-  async pay(invoice, { case: of = 'exact', ...options } = {}) {
+  async pay(invoice, given = {}) {
+    const defaults = { case: /** @type {const} */ ('exact'), ...PAY };
+    const { case: of, ...options } = withDefaults(defaults, given, 'pay');
     if (!['exact', 'under', 'over', 'late'].includes(of)) {
       throw new TypeError(`case must be "exact", "under", "over" or "late", not ${JSON.stringify(of)}`);
     }
@@ -157,10 +164,12 @@ class Sandbox extends SandboxClient {
    *
    * @template {import('./api').Format} [Of='event']
    * @param {string} [name]
-   * @param {import('./api').InboxOptions<Of>} [options]
+   * @param {import('./api').InboxOptions<Of>} [given]
    * @returns {Promise<Inbox<Of>>}
    */
-  async inbox(name = 'inbox', { endpoint = true, format, types, mode, secret = this.webhookSecret } = {}) {
+  async inbox(name = 'inbox', given = {}) {
+    const defaults = { ...ENDPOINT, secret: this.webhookSecret };
+    const { endpoint, format, types, mode, secret } = withDefaults(defaults, given, 'inbox');
     const url = `http://${this.#ready.listen}/sandbox/inbox/${encodeURIComponent(name)}`;
     if (endpoint) await this.#addEndpoint({ url, secret, format, types, mode });
     return new Inbox(this, name, url, [secret, this.legacySecret]);
@@ -170,10 +179,12 @@ class Sandbox extends SandboxClient {
    * Creates a webhook receiver in this process and adds it to the account's endpoints. It stops with the sandbox.
    *
    * @template {import('./api').Format} [Of='event']
-   * @param {import('./api').ReceiverOptions<Of>} [options]
+   * @param {import('./api').ReceiverOptions<Of>} [given]
    * @returns {Promise<Receiver<Of>>}
    */
-  async receiver({ endpoint = true, format, types, mode, secret = this.webhookSecret, handler } = {}) {
+  async receiver(given = {}) {
+    const defaults = { ...ENDPOINT, secret: this.webhookSecret, handler: undefined };
+    const { endpoint, format, types, mode, secret, handler } = withDefaults(defaults, given, 'receiver');
     /** @type {Receiver<Of>} */
     const receiver = new Receiver([secret, this.legacySecret], handler);
     await receiver.listen();
@@ -186,11 +197,12 @@ class Sandbox extends SandboxClient {
    * Waits until every due webhook was sent, and answered or postponed to a retry. A shop's work before it responds to a
    * webhook is then done.
    *
-   * @param {import('./api').DeliveredOptions} [options]
+   * @param {import('./api').DeliveredOptions} [given]
    * @returns {Promise<Delivery[]>} those whose newest attempt has failed, in the order of their events, of any age
    * @throws {SandboxError} with `check`, if there are some; the message names each
    */
-  async delivered({ check = false } = {}) {
+  async delivered(given = {}) {
+    const { check } = withDefaults({ check: false }, given, 'delivered');
     await this.clock.advance('0s');
     /** @type {Delivery[]} */
     const failed = [];
@@ -304,15 +316,16 @@ function describeFailure({ type, url, attempts, nextAttemptAt }) {
 /**
  * Starts a new sandbox on a free port and returns when it is ready, after about ten milliseconds.
  *
- * @param {import('./api').StartOptions} [options]
+ * @param {import('./api').StartOptions} [given]
  * @returns {Promise<Sandbox>}
  * @throws {SandboxError} if there is no program, or if it does not become ready; with its log
  */
-async function startCoffer({ test, ...options } = {}) {
+async function startCoffer(given = {}) {
+  const { test, log = test === undefined ? 'info' : 'debug', ...options } = withDefaults(START, given, 'startCoffer');
   /** @type {Sandbox | undefined} */
   let sandbox;
   if (test !== undefined) atEnd(test, async () => sandbox?.stop(), async () => sandbox?.log ?? '');
-  const { process, ready } = await start({ log: test === undefined ? 'info' : 'debug', ...options });
+  const { process, ready } = await start({ log, ...options });
   sandbox = new Sandbox(process, ready);
   return sandbox;
 }

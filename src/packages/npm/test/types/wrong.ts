@@ -25,6 +25,7 @@ export async function misuse(coffer: Sandbox): Promise<unknown> {
   await coffer.receiver({ format: 'old' });
   const old = (await (await coffer.receiver({ format: 'legacy' })).next('invoice.confirmed')).event.data;
   await startCoffer({ timeoutMs: 5 });
+  await coffer.delivered({ chek: true });
   await startCoffer({ test: {} });
   await coffer.createInvoice({ amount: '20.00', currency: 'EUR' }, { mode: 'live' });
   return verify({ id: 'evt_1' }, {}, '') || total || txid || old;

@@ -147,6 +147,22 @@ def test_a_wrong_address_is_told(url: str) -> None:
         Client(url, KEY)
 
 
+def test_a_list_takes_the_parameters_of_the_document_and_no_other(requests: List[str]) -> None:
+    client = Client(requests[0], KEY)
+    document = json.loads(subprocess.run([find_binary(), "openapi", "--merchant"], capture_output=True, check=True).stdout)
+    lists = 0
+    for path, operations in document["paths"].items():
+        parameters = operations.get("get", {}).get("parameters", [])
+        names = [each["name"] for each in parameters if each["in"] == "query"]
+        if names:
+            lists += 1
+            list_items = getattr(client, snake(operations["get"]["operationId"]))
+            with pytest.raises(TypeError, match=f"^GET {path}: unknown name 'statuus'. It takes {', '.join(names)}$"):
+                list_items({"statuus": None})
+            assert list(list_items(dict.fromkeys(names))) == []
+    assert len(requests) - 1 == lists >= 6
+
+
 def test_a_host_is_no_version() -> None:
     assert Client("https://v1/", KEY).url == "https://v1"
 

@@ -11,7 +11,7 @@ import random
 import re
 import time
 import uuid
-from typing import TYPE_CHECKING, Any, Dict, Iterator, Mapping, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, Iterator, Mapping, Optional, Sequence, Tuple, Union
 from urllib.parse import quote, urlencode, urlsplit
 
 from ._errors import ApiError, NoAnswerError
@@ -45,6 +45,15 @@ def id_of(value: Id) -> str:
     if found in ("", ".", ".."):
         raise ValueError(f"an id must not be {found!r}")
     return quote(found, safe="")
+
+
+def filter_names(type_name: str) -> Optional[Sequence[str]]:
+    """Returns the filters of a list, or None in the source: only a wheel has the types, made of the document."""
+    try:
+        from . import types
+    except ImportError:
+        return None
+    return list(getattr(types, type_name).__annotations__)
 
 
 class Client:
@@ -86,7 +95,7 @@ class Client:
 
     def list_invoices(self, filters: Optional[types.ListInvoices] = None) -> Iterator[types.Invoice]:
         """Yields the invoices, newest first."""
-        return self._list("/v1/invoices", filters)
+        return self._list("/v1/invoices", "ListInvoices", filters)
 
     def get_invoice(self, invoice: Id) -> types.Invoice:
         """Returns the current invoice."""
@@ -122,11 +131,11 @@ class Client:
 
     def list_ledger(self, filters: Optional[types.ListLedger] = None) -> Iterator[types.LedgerEntry]:
         """Yields the ledger entries, newest first."""
-        return self._list("/v1/ledger", filters)
+        return self._list("/v1/ledger", "ListLedger", filters)
 
     def list_events(self, filters: Optional[types.ListEvents] = None) -> Iterator[types.Event]:
         """Yields the events, newest first."""
-        return self._list("/v1/events", filters)
+        return self._list("/v1/events", "ListEvents", filters)
 
     def get_event(self, event: Id) -> types.Event:
         """Returns an event, as webhooks have it."""
@@ -150,7 +159,7 @@ class Client:
 
     def list_deposits(self, filters: Optional[types.ListDeposits] = None) -> Iterator[types.Deposit]:
         """Yields the newest deposits, newest first, at most 100."""
-        return self._list("/v1/deposits", filters)
+        return self._list("/v1/deposits", "ListDeposits", filters)
 
     def get_deposit(self, deposit: Id) -> types.Deposit:
         """Returns the current deposit."""
@@ -164,7 +173,7 @@ class Client:
 
     def list_payouts(self, filters: Optional[types.ListPayouts] = None) -> Iterator[types.Payout]:
         """Yields the newest payouts, newest first, at most 100."""
-        return self._list("/v1/payouts", filters)
+        return self._list("/v1/payouts", "ListPayouts", filters)
 
     def get_payout(self, payout: Id) -> types.Payout:
         """Returns the current payout."""
@@ -172,7 +181,7 @@ class Client:
 
     def list_refunds(self, filters: Optional[types.ListRefunds] = None) -> Iterator[types.Refund]:
         """Yields the newest refunds, newest first, at most 100."""
-        return self._list("/v1/refunds", filters)
+        return self._list("/v1/refunds", "ListRefunds", filters)
 
     def get_refund(self, refund: Id) -> types.Refund:
         """Returns the current refund."""
@@ -272,9 +281,15 @@ class Client:
             raise NoAnswerError(f"{method} {path}: the answer of {self._host} is not Coffer's: is this its address?")
         return answer
 
-    def _list(self, path: str, filters: Optional[Mapping[str, object]] = None) -> Iterator[Any]:
-        """Yields the items of all pages, if the list has pages."""
-        query = {"limit": PAGE_LIMIT, **(filters or {})}
+    def _list(self, path: str, type_name: str, filters: Optional[Mapping[str, object]]) -> Iterator[Any]:
+        """Returns the items of all pages, if the list has pages. Raises TypeError if its type has no such filter."""
+        names = filter_names(type_name)
+        for name in filters or {}:
+            if names is not None and name not in names:
+                raise TypeError(f"GET {path}: unknown name {name!r}. It takes {', '.join(names)}")
+        return self._pages(path, {"limit": PAGE_LIMIT, **(filters or {})})
+
+    def _pages(self, path: str, query: Dict[str, object]) -> Iterator[Any]:
         while True:
             page = self._call("GET", path, query=query)
             yield from page["data"]
