@@ -31,11 +31,17 @@ function shows(said, shown) {
 const [major, minor] = process.versions.node.split('.').map(Number);
 const isOld = major < 20 || (major === 20 && minor < 12);
 
-test('a failing test of node:test shows the log', { skip: isOld }, async (t) => {
-  const { said, TMPDIR } = output(t, '--test', '--test-reporter=spec', join(FAILING, 'node.mjs'));
-  shows(said, ['balances', 'payouts']);
-  await nothingIsLeft(TMPDIR);
-});
+for (const [reporter, mark] of [['spec', 'ℹ'], ['tap', '#']]) {
+  test(`a failing test of node:test shows the log line by line: ${reporter}`, { skip: isOld }, async (t) => {
+    const { said, TMPDIR } = output(t, '--test', `--test-reporter=${reporter}`, join(FAILING, 'node.mjs'));
+    shows(said, ['balances', 'payouts']);
+    const lines = said.split('\n').map((line) => line.trim());
+    const heads = lines.flatMap((line, index) => (line === `${mark} log of the sandbox:` ? [index] : []));
+    assert.equal(heads.length, 2, said);
+    for (const head of heads) assert.ok(lines[head + 1].startsWith(`${mark} [2`), said);
+    await nothingIsLeft(TMPDIR);
+  });
+}
 
 test('a failing test of vitest shows the log', async (t) => {
   const manifest = createRequire(join(process.cwd(), 'unused.js')).resolve('vitest/package.json');

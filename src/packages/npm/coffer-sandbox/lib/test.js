@@ -23,7 +23,8 @@ function atEnd(test, end, log) {
         await end();
       } finally {
         // Node before 20.12 does not say whether the test has passed.
-        if (test.passed === false) test.diagnostic(await text());
+        // Its reporters write the line ends of a diagnostic as \n, or do not indent its other lines.
+        if (test.passed === false) for (const line of (await text()).split('\n')) test.diagnostic(line);
       }
     });
   } else {
