@@ -5,6 +5,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
@@ -35,6 +36,34 @@ test('it is `coffer sandbox`, with its arguments and its exit code', () => {
   assert.match(run(['--version']).stdout, /^coffer [0-9]+\.[0-9]+\.[0-9]+/);
   const wrong = run(['--no-such-flag']);
   assert.deepEqual([wrong.status, /--no-such-flag/.test(wrong.stderr)], [2, true]);
+});
+
+test('the command of the README runs a sandbox', async (t) => {
+  const TMPDIR = folder(t);
+  const [, found] = /`(npx [^`]*coffer-sandbox[^`]*)`/.exec(readFileSync(join(PACKAGE, 'README.md'), 'utf8'));
+  // Only its port is another, as it may be in use.
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address();
+  await new Promise((resolve) => { server.close(resolve); });
+  const command = spawn('sh', ['-c', found.replace('8080', port)], {
+    env: { ...ENV, TMPDIR }, stdio: ['ignore', 'pipe', 'pipe'], detached: true,
+  });
+  const ended = once(command, 'close');
+  let said = '';
+  const listens = new Promise((resolve) => {
+    for (const stream of [command.stdout, command.stderr]) {
+      stream.on('data', (text) => {
+        said += text;
+        if (said.includes(`listen=127.0.0.1:${port} `)) resolve();
+      });
+    }
+  });
+  await Promise.race([listens, ended]);
+  assert.match(said, /^coffer ready url=/m, `${found}: ${said}`);
+  process.kill(-command.pid, 'SIGTERM');
+  await ended;
+  await nothingIsLeft(TMPDIR);
 });
 
 test('each signal ends it, once or twice, and nothing is left', async (t) => {
