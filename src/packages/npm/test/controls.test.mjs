@@ -78,7 +78,9 @@ test('faults come and go', async () => {
   assert.equal((await coffer.request('GET', '/v1/invoices', { query: { orderId: 'a' } })).data.length, 1);
   await coffer.faults.staleRates();
   await coffer.faults.emptyPool();
-  assert.deepEqual([(await coffer.state()).faults.pool, (await coffer.state()).faults.rates], ['empty', 'stale']);
+  await coffer.faults.shuffleDeliveries();
+  const { pool, rates, deliveries } = (await coffer.state()).faults;
+  assert.deepEqual([pool, rates, deliveries], ['empty', 'stale', 'shuffled']);
   await coffer.faults.clear();
   await coffer.faults.delay('POST /v1/invoices', 60_000);
   await assert.rejects(coffer.createInvoice(ORDER, { timeout: 0.05 }), /no answer: none within 0\.05 s/);

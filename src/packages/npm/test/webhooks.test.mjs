@@ -27,6 +27,23 @@ test('a receiver hands out each event once, in any order that is asked for', asy
   assert.ok(received.every(({ headers }) => headers['webhook-id'].startsWith('evt_')));
 });
 
+for (const isShuffled of [false, true]) {
+  test(`webhooks come ${isShuffled ? 'shuffled' : 'in the order of their events'}`, async () => {
+    // The first is answered when all others wait.
+    let release;
+    const areCreated = new Promise((resolve) => { release = resolve; });
+    const receiver = await coffer.receiver({ types: ['invoice.created'], handler: () => areCreated });
+    if (isShuffled) await coffer.faults.shuffleDeliveries();
+    const created = [];
+    for (let count = 0; count < 20; count += 1) created.push((await coffer.createInvoice(ORDER)).id);
+    release();
+    await coffer.delivered();
+    const came = (await receiver.list()).map(({ event }) => event.data.object.id);
+    assert.deepEqual([...came].sort(), [...created].sort());
+    assert.equal(came.join() !== created.join(), isShuffled);
+  });
+}
+
 test('several wait at once, before anything comes', async () => {
   const receiver = await coffer.receiver();
   const waiting = [receiver.next('invoice.detected'), receiver.next('invoice.confirmed'), receiver.next()];

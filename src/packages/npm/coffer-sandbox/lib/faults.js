@@ -57,6 +57,11 @@ class Faults {
     await this.add({ rates: 'stale' });
   }
 
+  /** Shuffles the webhooks that wait for a receiver, until `clear()`. Those of `coffer serve` have no order. */
+  async shuffleDeliveries() {
+    await this.add({ deliveries: 'shuffled' });
+  }
+
   /** Clears every fault. */
   async clear() {
     await this.#client.request('DELETE', '/sandbox/faults');

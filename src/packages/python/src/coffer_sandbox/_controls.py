@@ -209,6 +209,10 @@ class Faults:
         """Leaves no rate fresh enough to quote a coin of live mode, until clear()."""
         self.add({"rates": "stale"})
 
+    def shuffle_deliveries(self) -> None:
+        """Shuffles the webhooks that wait for a receiver, until clear(). Those of `coffer serve` have no order."""
+        self.add({"deliveries": "shuffled"})
+
     def clear(self) -> None:
         """Clears all faults."""
         self._coffer.request("DELETE", "/sandbox/faults")
