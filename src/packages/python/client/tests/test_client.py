@@ -140,7 +140,7 @@ def test_an_error_says_what_is_wrong_and_can_be_pickled(client: Client, coffer: 
 
 
 @pytest.mark.parametrize(
-    "url", ["", "pay.example.com", "ftp://a", "https://", "https://a:b@c", "https://u@a", "https://a?b", "https://a:x"]
+    "url", ["", "pay.example.com", "ftp://a", "https://", "https://a:b@c", "https://u@a", "https://a?b", "https://a#b", "https://a:x"]
 )
 def test_a_wrong_address_is_told(url: str) -> None:
     with pytest.raises(ValueError):

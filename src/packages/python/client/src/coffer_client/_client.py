@@ -70,7 +70,8 @@ class Client:
 
     def __init__(self, url: str, key: str, *, timeout: float = 30.0, attempts: int = 4) -> None:
         parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc or parts.query:
+        is_http = parts.scheme in ("http", "https") and "@" not in parts.netloc
+        if not is_http or not parts.hostname or parts.query or parts.fragment:
             raise ValueError("url must be the address of Coffer, for example https://pay.example.com")
         # The exception of the standard library would contain the key.
         if not re.fullmatch(r"[!-~]+", key):
