@@ -118,7 +118,12 @@ impl Query {
 
     /// Returns the value of the parameter `limit`, or `default` if the query does not have the parameter.
     pub fn limit(&self, default: u32) -> u32 {
-        self.text("limit").and_then(|text| text.parse().ok()).unwrap_or(default)
+        self.number("limit", default)
+    }
+
+    /// Returns the value of a parameter that is a whole number.
+    pub fn number(&self, name: &str, default: u32) -> u32 {
+        self.text(name).and_then(|text| text.parse().ok()).unwrap_or(default)
     }
 }
 

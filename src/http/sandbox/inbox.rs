@@ -7,7 +7,7 @@ use crate::domain::{EventType, Refusal, RefusalCode};
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};
 use crate::http::route::{Body, Handler, PLAIN, Resource, Route, RouteAnswer, Tag};
-use crate::http::state::inbox::{Behaviour, Message};
+use crate::http::state::inbox::{Behaviour, Message, MessageFilter};
 use crate::http::state::sandbox::Sandbox;
 use crate::render::sandbox::InboxMessage;
 use crate::service::{Error, Json};
@@ -16,6 +16,8 @@ use serde_json::value::to_raw_value;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Largest number of matches to wait for.
+const COUNT_MAX: u32 = 10_000;
 const WAIT_MS_MAX: i64 = 60_000;
 
 const DONE: &[RouteAnswer] = &[RouteAnswer::empty(204, "Done.")];
@@ -60,7 +62,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             operation: "inboxMessages",
             tag: Some(Tag::SandboxInboxes),
             path: "/sandbox/inbox/{name}",
-            summary: "Lists the requests of an inbox, oldest first, and waits for the first match.",
+            summary: "Lists the requests of an inbox, oldest first, and waits for matches.",
             query: &[
                 Param {
                     name: "type",
@@ -68,8 +70,28 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
                     kind: ParamKind::OneOf(EventType::TEXTS),
                 },
                 Param {
+                    name: "object",
+                    about: "Only events about the object with this id.",
+                    kind: ParamKind::Id,
+                },
+                Param {
+                    name: "orderId",
+                    about: "Only events whose object has this orderId.",
+                    kind: ParamKind::Text { chars_max: 200 },
+                },
+                Param {
+                    name: "after",
+                    about: "Only requests that came after this event, which the inbox has: evt_ and its id.",
+                    kind: ParamKind::Id,
+                },
+                Param {
+                    name: "count",
+                    about: "Number of matches to wait for; default 1. Later matches are listed too.",
+                    kind: ParamKind::Limit { max: COUNT_MAX, default: 1 },
+                },
+                Param {
                     name: "wait",
-                    about: "Time to wait for the first match, like 5s; at most 60s.",
+                    about: "Time to wait for the matches, like 5s; at most 60s. Then those that are there are listed.",
                     kind: ParamKind::Span,
                 },
             ],
@@ -118,20 +140,31 @@ async fn list_messages(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error
     let wait_ms = wait_ms
         .ok_or_else(|| Refusal::field("wait", "must be a span of at most 60s, like \"5s\""))?;
     let inboxes = &sandbox.inboxes;
-    let (name, kind) = (call.first_param(), call.query.text("type"));
+    let name = call.first_param();
+    let filter = MessageFilter {
+        kind: call.query.text("type"),
+        object: call.query.text("object"),
+        order_id: call.query.text("orderId"),
+        after: call.query.text("after"),
+    };
+    let matches = || {
+        let found = inboxes.messages(name, &filter);
+        found
+            .ok_or_else(|| Refusal::field("after", "must be an event that this inbox has received"))
+    };
+    let count = usize::try_from(call.query.number("count", 1)).unwrap_or(usize::MAX);
     let mut arrivals = inboxes.arrivals();
-    let first_match = async {
-        while inboxes.messages(name, kind).is_empty() {
+    let all_matches = async {
+        while matches().is_ok_and(|found| found.len() < count) {
             if arrivals.changed().await.is_err() {
                 return;
             }
         }
     };
     let wait = Duration::from_millis(u64::try_from(wait_ms.unwrap_or(0)).unwrap_or(0));
-    // If no message arrives within the time limit, the answer is an empty list.
-    let first_match = tokio::time::timeout(wait, first_match);
-    call.http.run_until_closed(first_match).await;
-    let found = inboxes.messages(name, kind);
+    // After the time limit, the answer has those that have arrived.
+    call.http.run_until_closed(tokio::time::timeout(wait, all_matches)).await;
+    let found = matches()?;
     let data = found.iter().map(|message| Ok(to_raw_value(&message.view())?));
     Reply::list(&data.collect::<Result<Vec<Json>, Error>>()?)
 }

@@ -5,6 +5,7 @@
 use crate::domain::signature::hex;
 use crate::domain::{Time, json};
 use crate::render::sandbox::InboxMessage;
+use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
@@ -21,6 +22,19 @@ pub struct Message {
     pub body: String,
     /// Time of receipt, by the sandbox's clock.
     pub received_at: Time,
+}
+
+/// Selects messages of an inbox. A message matches if it is an event with all of these, in either format.
+#[derive(Default)]
+pub(in crate::http) struct MessageFilter<'a> {
+    /// Type of the event.
+    pub(in crate::http) kind: Option<&'a str>,
+    /// Id of the event's object.
+    pub(in crate::http) object: Option<&'a str>,
+    /// `orderId` of the event's object.
+    pub(in crate::http) order_id: Option<&'a str>,
+    /// Id of an event. Only messages match that came after the first message with this event.
+    pub(in crate::http) after: Option<&'a str>,
 }
 
 /// Configured answer of an inbox to the requests that it receives.
@@ -71,15 +85,20 @@ impl Inboxes {
         Some(behaviour)
     }
 
-    /// Returns the messages of an inbox, oldest first. `kind` selects one event type.
-    pub(in crate::http) fn messages(&self, name: &str, kind: Option<&str>) -> Vec<Message> {
+    /// Returns the matching messages of an inbox, oldest first. Returns `None` if no message has the event of
+    /// `filter.after`.
+    pub(in crate::http) fn messages(
+        &self,
+        name: &str,
+        filter: &MessageFilter<'_>,
+    ) -> Option<Vec<Message>> {
         let inboxes = self.lock();
-        let messages = inboxes.get(name).map_or(&[] as &[Message], |inbox| &inbox.messages);
-        messages
-            .iter()
-            .filter(|message| kind.is_none_or(|kind| message.has_event_type(kind)))
-            .cloned()
-            .collect()
+        let mut messages = inboxes.get(name).map_or(&[] as &[Message], |inbox| &inbox.messages);
+        if let Some(after) = filter.after {
+            let found = messages.iter().position(|message| message.is_event(after))?;
+            messages = messages.get(found.saturating_add(1)..)?;
+        }
+        Some(messages.iter().filter(|message| filter.matches(message)).cloned().collect())
     }
 
     pub(in crate::http) fn arrivals(&self) -> watch::Receiver<u64> {
@@ -152,11 +171,37 @@ impl Message {
         InboxMessage { headers: &self.headers, body: &self.body, received_at: self.received_at }
     }
 
-    /// Returns `true` if the message is an event of this type, in the current or the legacy format.
-    fn has_event_type(&self, kind: &str) -> bool {
-        let body = json::parse_leniently(self.body.as_bytes()).unwrap_or_default();
-        ["type", "event"]
-            .iter()
-            .any(|field| body.get(field).and_then(serde_json::Value::as_str) == Some(kind))
+    /// Returns `true` if the message is the event with this id.
+    fn is_event(&self, id: &str) -> bool {
+        is_text(self.body_value().get("id"), id)
     }
+
+    /// Returns the parsed body, or null if the body is not JSON.
+    fn body_value(&self) -> Value {
+        json::parse_leniently(self.body.as_bytes()).unwrap_or_default()
+    }
+}
+
+impl MessageFilter<'_> {
+    /// Returns `true` for an event of the type, the object and the order, in the current or the legacy format.
+    fn matches(&self, message: &Message) -> bool {
+        let MessageFilter { kind, object, order_id, after: _ } = *self;
+        if kind.is_none() && object.is_none() && order_id.is_none() {
+            return true;
+        }
+        let body = message.body_value();
+        let is_kind = |kind| ["type", "event"].iter().any(|field| is_text(body.get(field), kind));
+        let objects = [body.pointer("/data/object"), body.get("invoice"), body.get("object")];
+        let has = |field: &str, text| {
+            let mut objects = objects.into_iter().flatten();
+            objects.any(|object| is_text(object.get(field), text))
+        };
+        kind.is_none_or(is_kind)
+            && object.is_none_or(|id| has("id", id))
+            && order_id.is_none_or(|id| has("orderId", id))
+    }
+}
+
+fn is_text(value: Option<&Value>, text: &str) -> bool {
+    value.and_then(Value::as_str) == Some(text)
 }

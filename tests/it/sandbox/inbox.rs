@@ -1,6 +1,6 @@
 //! Webhook inboxes of the sandbox: stored requests, configured responses, and reads that wait for a request.
 
-use crate::support::{Response, Shop};
+use crate::support::{Response, Shop, object_id};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
@@ -68,6 +68,76 @@ fn inbox_read_waits_and_filters_by_type() {
             Some(param),
         );
     }
+}
+
+/// Returns the types of the events in these requests, of either format.
+fn types_of(found: &[Value]) -> Vec<String> {
+    let bodies = found.iter().map(|one| one["body"].as_str().unwrap());
+    let events = bodies.map(|body| serde_json::from_str::<Value>(body).unwrap());
+    let kind = |event: Value| ["type", "event"].map(|field| event[field].clone());
+    let kinds = events.map(kind).map(|[new, old]| if new.is_null() { old } else { new });
+    kinds.map(|kind| kind.as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn inbox_read_filters_by_object_order_and_earlier_event() {
+    for format in ["event", "legacy"] {
+        let shop = Shop::open();
+        let url = format!("{}/sandbox/inbox/shop", shop.url());
+        shop.update_account(json!({ "endpoints": [{ "url": url, "format": format }] }));
+        shop.send("POST", "/sandbox/inbox/shop", &[], "not JSON").expect(200);
+        let invoices = ["one", "two"].map(|order| {
+            let more = json!({ "asset": "LTC", "orderId": order });
+            object_id(&shop.create_invoice("20.00", more))
+        });
+        for invoice in &invoices {
+            let payment = shop.pay(json!({ "invoice": invoice }));
+            shop.set_payment_state(&payment, "confirmed");
+        }
+        shop.advance("0s");
+        let [_, second] = &invoices;
+        let own = shop.inbox_requests(&format!("?object={second}"));
+        let kinds = types_of(&own);
+        assert!(kinds.len() > 1 && kinds.contains(&"invoice.confirmed".to_owned()), "{kinds:?}");
+        assert_eq!(shop.inbox_requests("?orderId=two"), own, "{format}");
+        let upper = second.to_uppercase();
+        let confirmed = format!("?object={upper}&orderId=two&type=invoice.confirmed");
+        assert_eq!(types_of(&shop.inbox_requests(&confirmed)), ["invoice.confirmed"]);
+        assert!(shop.inbox_requests(&format!("?object={second}&orderId=one")).is_empty());
+        let first: Value = serde_json::from_str(own[0]["body"].as_str().unwrap()).unwrap();
+        let after = format!("?object={second}&after={}", first["id"].as_str().unwrap());
+        assert_eq!(shop.inbox_requests(&after), own[1..], "{format}");
+        let (total, begun) = (own.len(), Instant::now());
+        let enough = format!("?orderId=two&count={total}&wait=20s");
+        assert_eq!(shop.inbox_requests(&enough), own);
+        assert!(begun.elapsed() < Duration::from_secs(10));
+        let more = format!("?orderId=two&count={}&wait=1s", total + 1);
+        assert_eq!(shop.inbox_requests(&more), own, "after the time limit, those that are there");
+        for (query, param) in [
+            ("?after=evt_01a1fd70-f1c0-72d6-a3de-4fa0dcc29946&wait=20s", "after"),
+            ("?count=0", "count"),
+            ("?count=10001", "count"),
+            ("?orderid=two", "orderid"),
+            ("?objects=x", "objects"),
+        ] {
+            let refused = shop.get(&format!("/sandbox/inbox/shop{query}"), None);
+            refused.assert_error(400, "invalid_request", Some(param));
+        }
+    }
+}
+
+#[test]
+fn inbox_read_waits_for_the_wanted_number_of_matches() {
+    let shop = Shop::open();
+    shop.send_webhooks_to_inbox();
+    std::thread::scope(|scope| {
+        let query = "?type=invoice.created&count=3&wait=20s";
+        let waiting = scope.spawn(|| shop.inbox_requests(query));
+        for _ in 0..3 {
+            shop.create_invoice("20.00", json!({}));
+        }
+        assert_eq!(waiting.join().unwrap().len(), 3);
+    });
 }
 
 #[test]
