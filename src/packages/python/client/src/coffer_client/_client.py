@@ -112,9 +112,11 @@ class Client:
         """Cancels an invoice without payments. ApiError has the code invoice_not_cancellable if it has some."""
         return self._call("POST", f"/v1/invoices/{id_of(invoice)}/cancel", None, idempotency_key)
 
-    def simulate_payment(self, invoice: Id, body: Optional[types.SimulatePayment] = None) -> types.Invoice:
+    def simulate_payment(
+        self, invoice: Id, body: Optional[types.SimulatePayment] = None, *, idempotency_key: Optional[str] = None
+    ) -> types.Invoice:
         """Pays a test invoice. It is not repeated after a lost answer: it would pay twice."""
-        return self._call("POST", f"/v1/invoices/{id_of(invoice)}/simulate", body)
+        return self._call("POST", f"/v1/invoices/{id_of(invoice)}/simulate", body, idempotency_key)
 
     # The account.
 
@@ -154,9 +156,11 @@ class Client:
         """Returns the addresses of a customer."""
         return self._call("GET", f"/v1/customers/{id_of(customer)}/addresses")
 
-    def simulate_deposit(self, customer: Id, body: types.SimulateDeposit) -> types.Deposit:
+    def simulate_deposit(
+        self, customer: Id, body: types.SimulateDeposit, *, idempotency_key: Optional[str] = None
+    ) -> types.Deposit:
         """Pays to an address of a customer, in test mode. It is not repeated after a lost answer."""
-        return self._call("POST", f"/v1/customers/{id_of(customer)}/simulate", body)
+        return self._call("POST", f"/v1/customers/{id_of(customer)}/simulate", body, idempotency_key)
 
     def list_deposits(self, filters: Optional[types.ListDeposits] = None) -> Iterator[types.Deposit]:
         """Yields the newest deposits, newest first, at most 100."""
