@@ -122,7 +122,7 @@ final class Client
     }
 
     /**
-     * Pays an invoice of test mode. It is not repeated after a lost answer, as it would pay twice.
+     * Pays an invoice of test mode.
      *
      * @param Id $invoice
      * @param array{case?: 'exact'|'under'|'over'|null, asset?: string|null} $payment
@@ -130,7 +130,7 @@ final class Client
      */
     public function simulatePayment(string|array $invoice, array $payment = [], ?string $idempotencyKey = null): array
     {
-        return $this->simulate(Request::path('/v1/invoices/%s/simulate', $invoice), $payment, $idempotencyKey);
+        return $this->post(Request::path('/v1/invoices/%s/simulate', $invoice), $payment, $idempotencyKey);
     }
 
     /** @return \Generator<int, Currency> the coins on offer */
@@ -200,7 +200,7 @@ final class Client
     }
 
     /**
-     * Simulates a customer's deposit in test mode. It is not repeated after a lost answer.
+     * Simulates a customer's deposit in test mode.
      *
      * @param Id $customer
      * @param array{asset: string, amount: string} $deposit `amount`: in whole coins
@@ -208,7 +208,7 @@ final class Client
      */
     public function simulateDeposit(string|array $customer, array $deposit, ?string $idempotencyKey = null): array
     {
-        return $this->simulate(Request::path('/v1/customers/%s/simulate', $customer), $deposit, $idempotencyKey);
+        return $this->post(Request::path('/v1/customers/%s/simulate', $customer), $deposit, $idempotencyKey);
     }
 
     /**
@@ -294,28 +294,10 @@ final class Client
         array $query = [],
         ?string $idempotencyKey = null,
     ): array|string|null {
-        $isSafe = $method === 'GET' || $method === 'POST';
-        return $this->send($method, $path, $body, $query, $idempotencyKey, $isSafe);
-    }
-
-    /**
-     * @param array<string, mixed>|null $body
-     * @param array<string, mixed> $query
-     * @param bool $isSafe true if it is repeated after a lost answer
-     * @return array<array-key, mixed>|string|null
-     */
-    private function send(
-        string $method,
-        string $path,
-        ?array $body,
-        array $query,
-        ?string $idempotencyKey,
-        bool $isSafe,
-    ): array|string|null {
         $key = $idempotencyKey === null ? null : Request::headerText($idempotencyKey, 'idempotencyKey');
         $target = Request::target($path, $query);
         $json = $body === null ? null : Request::json($body);
-        $response = $this->transport->send(Request::method($method), $target, $json, $key, $isSafe);
+        $response = $this->transport->send(Request::method($method), $target, $json, $key);
         return $response->content("$method $path");
     }
 
@@ -335,15 +317,6 @@ final class Client
     private function post(string $path, ?array $body, ?string $idempotencyKey): array
     {
         return self::object($this->request('POST', $path, $body, [], $idempotencyKey), "POST $path");
-    }
-
-    /**
-     * @param array<string, mixed> $body
-     * @return array<string, mixed>
-     */
-    private function simulate(string $path, array $body, ?string $idempotencyKey): array
-    {
-        return self::object($this->send('POST', $path, $body, [], $idempotencyKey, false), "POST $path");
     }
 
     /** @return array<string, mixed> */

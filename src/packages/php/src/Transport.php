@@ -56,16 +56,10 @@ final class Transport
     /**
      * @param string $target path with query
      * @param string|null $body JSON
-     * @param bool $isSafe true if it may be carried out twice, so that it is repeated after a lost answer
      * @return Response of the last attempt
      */
-    public function send(
-        string $method,
-        string $target,
-        ?string $body,
-        ?string $idempotencyKey,
-        bool $isSafe,
-    ): Response {
+    public function send(string $method, string $target, ?string $body, ?string $idempotencyKey): Response
+    {
         $headers = ["X-API-Key: $this->key", 'Accept: application/json', 'Expect:'];
         if ($method === 'POST') {
             $headers[] = 'Idempotency-Key: ' . ($idempotencyKey ?? self::uuid());
@@ -73,6 +67,7 @@ final class Transport
         if ($body !== null) {
             $headers[] = 'Content-Type: application/json';
         }
+        $isSafe = $method === 'GET' || $method === 'POST';
         for ($attempt = 1;; $attempt++) {
             $response = $this->attempt($method, $target, $headers, $body);
             $wait = self::waitMs($response, $attempt);

@@ -73,7 +73,7 @@ class Client {
    * @returns {Promise<any>}
    */
   async send(method, path, options = {}) {
-    const { params = {}, query = {}, body, idempotencyKey, timeout, attempts, isRepeatable = true } = options;
+    const { params = {}, query = {}, body, idempotencyKey, timeout, attempts } = options;
     if (method === 'GET') checkQuery(path, query);
     const url = new URL(this.#base + fill(path, params));
     for (const [name, value] of Object.entries(query)) {
@@ -90,7 +90,6 @@ class Client {
       body: body === undefined ? undefined : jsonOf(body),
       timeout: within(timeout ?? this.#timeout, 0.001, 3600, 'timeout'),
       attempts: ['GET', 'POST'].includes(method) ? within(attempts ?? this.#attempts, 1, 10, 'attempts') : 1,
-      isRepeatable,
     });
     if (status < 200 || status > 299) throw new ApiError(`${method} ${path}`, status, headers, text);
     if (text === '') return null;
@@ -193,7 +192,7 @@ class Client {
   }
 
   /**
-   * Pays an invoice of test mode. Not repeated if there is no answer: it could pay twice.
+   * Pays an invoice of test mode.
    *
    * @param {Id} invoice
    * @param {import('./api').SimulatePayment} [payment]
@@ -201,9 +200,7 @@ class Client {
    * @returns {Promise<import('./api').Invoice>}
    */
   async simulatePayment(invoice, payment = {}, options = {}) {
-    return this.#post('/v1/invoices/{id}/simulate', options, {
-      params: { id: invoice }, body: payment, isRepeatable: false,
-    });
+    return this.#post('/v1/invoices/{id}/simulate', options, { params: { id: invoice }, body: payment });
   }
 
   /** @returns {AsyncGenerator<import('./api').Currency, void, undefined>} the coins on offer */
@@ -259,7 +256,7 @@ class Client {
   }
 
   /**
-   * Pays to an address of a customer, in test mode. Not repeated if there is no answer: it could pay twice.
+   * Pays to an address of a customer, in test mode.
    *
    * @param {Id} customer
    * @param {import('./api').SimulateDeposit} deposit
@@ -267,9 +264,7 @@ class Client {
    * @returns {Promise<import('./api').Deposit>}
    */
   async simulateDeposit(customer, deposit, options = {}) {
-    return this.#post('/v1/customers/{ref}/simulate', options, {
-      params: { ref: customer }, body: deposit, isRepeatable: false,
-    });
+    return this.#post('/v1/customers/{ref}/simulate', options, { params: { ref: customer }, body: deposit });
   }
 
   /**

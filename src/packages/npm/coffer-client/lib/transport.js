@@ -20,7 +20,6 @@ const RETRY_AFTER_MAX = 30;
  * @property {string} [body]
  * @property {number} timeout duration of an attempt, in seconds
  * @property {number} attempts maximum number of attempts
- * @property {boolean} isRepeatable if false, a request that got no answer is not sent again: it may have been done
  */
 
 /**
@@ -35,8 +34,7 @@ const RETRY_AFTER_MAX = 30;
 async function send(method, url, sending) {
   for (let attempt = 1; ; attempt += 1) {
     const answer = await once(method, url, sending);
-    const mayRepeat = attempt < sending.attempts && (sending.isRepeatable || 'status' in answer);
-    const wait = mayRepeat ? waitOf(answer, attempt) : undefined;
+    const wait = attempt < sending.attempts ? waitOf(answer, attempt) : undefined;
     if (wait === undefined && 'cause' in answer) {
       const { cause } = answer;
       throw new NoAnswerError(`${method} ${url.pathname}: no answer: ${reasonOf(cause, sending.timeout)}`, { cause });

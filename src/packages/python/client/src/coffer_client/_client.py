@@ -115,7 +115,7 @@ class Client:
     def simulate_payment(
         self, invoice: Id, body: Optional[types.SimulatePayment] = None, *, idempotency_key: Optional[str] = None
     ) -> types.Invoice:
-        """Pays a test invoice. It is not repeated after a lost answer: it would pay twice."""
+        """Pays a test invoice."""
         return self._call("POST", f"/v1/invoices/{id_of(invoice)}/simulate", body, idempotency_key)
 
     # The account.
@@ -159,7 +159,7 @@ class Client:
     def simulate_deposit(
         self, customer: Id, body: types.SimulateDeposit, *, idempotency_key: Optional[str] = None
     ) -> types.Deposit:
-        """Pays to an address of a customer, in test mode. It is not repeated after a lost answer."""
+        """Pays to an address of a customer, in test mode."""
         return self._call("POST", f"/v1/customers/{id_of(customer)}/simulate", body, idempotency_key)
 
     def list_deposits(self, filters: Optional[types.ListDeposits] = None) -> Iterator[types.Deposit]:
@@ -218,8 +218,6 @@ class Client:
         asked = {name: value for name, value in (query or {}).items() if value is not None}
         target = self._path + path + ("?" + urlencode(asked) if asked else "")
         headers = self._headers(method, data, idempotency_key)
-        # Coffer does not know the keys of simulated payments, and would pay again.
-        is_safe = method in ("GET", "POST") and not path.endswith("/simulate")
         left = self._attempts
         while True:
             left -= 1
@@ -227,7 +225,7 @@ class Client:
             try:
                 answer, content = self._attempt(method, target, data, headers, timeout or self._timeout)
             except (OSError, http.client.HTTPException) as error:
-                if left == 0 or not is_safe:
+                if left == 0 or method not in ("GET", "POST"):
                     # The text of other errors may contain what the server sent.
                     why = (isinstance(error, OSError) and str(error)) or type(error).__name__
                     raise NoAnswerError(f"{call}: no answer from {self._host}: {why}") from error
