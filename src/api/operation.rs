@@ -75,6 +75,8 @@ pub struct Context<'a> {
     pub operation: &'static str,
     /// Service on which the operation works.
     pub service: &'a Arc<Service>,
+    /// Path of the operation, with its parameters in braces.
+    pub template: &'static str,
     /// Time of the request, by the server's clock.
     pub now: Time,
     /// Values of the path's parameters, in the order of the path.
@@ -125,8 +127,12 @@ impl Context<'_> {
         &self,
         body: Map<String, Value>,
     ) -> Result<IdempotentRequest, Refusal> {
-        // An id in capital letters is the same id.
-        let path_ids = self.path.iter().map(|one| id::parse(one).unwrap_or_else(|| one.clone()));
+        let names = self.template.split('/').filter(|segment| segment.starts_with('{'));
+        let path_ids = names.zip(self.path).map(|(name, value)| match name {
+            "{ref}" => value.clone(),
+            // An id in capital letters is the same id.
+            _ => id::parse(value).unwrap_or_else(|| value.clone()),
+        });
         Ok(IdempotentRequest {
             operation: self.operation,
             path_ids: path_ids.collect::<Vec<_>>().join("/"),

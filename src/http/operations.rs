@@ -23,6 +23,7 @@ pub(super) fn run_operation(
     let service = &call.http.service;
     let job = run(&Context {
         operation: route.operation,
+        template: route.path,
         service,
         now: call.now,
         path: &call.path,

@@ -3,7 +3,7 @@
 use crate::domain::address::parse_on_any_network;
 use crate::domain::fields::Fields;
 use crate::domain::payment::inputs::{SandboxOutput, SandboxPayment};
-use crate::domain::{Asset, Mode, Network, Observation};
+use crate::domain::{Asset, Mode, Network, Observation, id};
 use crate::service::Error;
 use crate::service::idempotency::KeyOwner;
 use crate::service::sandbox::target::address_owner;
@@ -18,8 +18,8 @@ pub(super) fn key_owner_of_request(db: &Reader<'_>, fields: Fields<'_>) -> Resul
     let first = outputs.first().and_then(Value::as_object).map_or(fields, Fields::new);
     let of_no_account = KeyOwner { account: None, mode: Mode::Test };
     if let Ok(Some(id)) = SandboxOutput::invoice(first) {
-        let invoice = invoices::by_id(db, &id)?;
-        return Ok(invoice.map_or(of_no_account, |invoice| KeyOwner {
+        let invoice = id::parse(&id).map(|id| invoices::by_id(db, &id)).transpose()?;
+        return Ok(invoice.flatten().map_or(of_no_account, |invoice| KeyOwner {
             account: Some(invoice.account),
             mode: invoice.mode,
         }));

@@ -288,4 +288,22 @@ fn keys_of_two_modes_and_of_an_unknown_address_are_independent() {
     assert_eq!(ids.len(), 3);
     let changed = json!({ "address": NOBODY, "asset": "LTC", "amount": "0.6" });
     pay(changed).assert_error(409, "idempotency_conflict", Some("amount"));
+    let upper = json!({ "invoice": live.to_uppercase() });
+    pay(upper).assert_error(409, "idempotency_conflict", Some("invoice"));
+}
+
+#[test]
+fn customers_whose_references_differ_in_capitals_have_keys_of_their_own() {
+    let shop = Shop::open();
+    let lower = "0199a0c4-5f3e-7c11-8a52-3d1d2f6b7a90";
+    let references = [lower.to_owned(), lower.to_uppercase()];
+    let [first, second] = references.map(|reference| {
+        let path = format!("/v1/customers/{reference}");
+        shop.post(&format!("{path}/addresses"), Some(TEST), json!({})).expect(201);
+        let body = json!({ "asset": "SOL", "amount": "1" }).to_string();
+        let headers = [("X-API-Key", TEST), ("Idempotency-Key", "k")];
+        shop.send("POST", &format!("{path}/simulate"), &headers, &body)
+    });
+    first.expect(201);
+    second.assert_error(409, "idempotency_conflict", Some("Idempotency-Key"));
 }
