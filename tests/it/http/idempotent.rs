@@ -288,8 +288,19 @@ fn keys_of_two_modes_and_of_an_unknown_address_are_independent() {
     assert_eq!(ids.len(), 3);
     let changed = json!({ "address": NOBODY, "asset": "LTC", "amount": "0.6" });
     pay(changed).assert_error(409, "idempotency_conflict", Some("amount"));
-    let upper = json!({ "invoice": live.to_uppercase() });
-    pay(upper).assert_error(409, "idempotency_conflict", Some("invoice"));
+}
+
+#[test]
+fn invoice_with_its_id_in_capitals_has_the_same_keys() {
+    let shop = Shop::open();
+    let invoice = object_id(&shop.create_invoice("20.00", json!({ "asset": "LTC" })));
+    let pay = |id: &str| {
+        let body = json!({ "invoice": id, "amount": "0.01" }).to_string();
+        shop.send("POST", "/sandbox/payments", &[("Idempotency-Key", "k")], &body)
+    };
+    pay(&invoice).expect(201);
+    let upper = pay(&invoice.to_uppercase());
+    upper.assert_error(409, "idempotency_conflict", Some("invoice"));
 }
 
 #[test]
